@@ -91,40 +91,32 @@ report::KernelStats recorded_stats(const InputOptions& options, const Inputs& in
 namespace {
 
 // Records the groups' free space during a run.
-class Watches {
+class FreeSpaceAccount final : public replay::Account {
  public:
-  explicit Watches(const report::ReplayReport& report) : report_(report) {
+  // Records about so many frames for a page, and steps for a timeline; 0: none. The report must
+  // outlive the run.
+  FreeSpaceAccount(const report::ReplayReport& report, std::uint64_t frames, std::uint64_t steps) {
     using trace::EventKind;
-    decisions_ = report.trace.count(EventKind::mballoc_alloc) +
-                 report.trace.count(EventKind::mballoc_prealloc);
-  }
-  // Records about `frames` frames. A run that starts again, as following may, starts a new history.
-  void add(std::uint64_t frames, stats::SpaceHistory& history) {
-    watches_.push_back({std::max<std::uint64_t>(decisions_ / frames, 1), &history});
-  }
-  // The report must outlive the runs.
-  void watch_in(replay::Accounts& keep) const {
-    if (watches_.empty()) return;
-    keep.watch_every = 0;
-    for (const One& one : watches_) keep.watch_every = std::gcd(keep.watch_every, one.every);
-    keep.watch = [&report = report_, watches = watches_](std::uint64_t decision,
-                                                         const state::FsState& state) {
-      for (const auto& [every, history] : watches) {
-        if (decision % every != 0) continue;
-        if (decision == every) *history = stats::SpaceHistory(report.start.free.space.groups);
-        history->add(decision, state);
-      }
+    const std::uint64_t decisions = report.trace.count(EventKind::mballoc_alloc) +
+                                    report.trace.count(EventKind::mballoc_prealloc);
+    const auto one = [&](std::uint64_t times) {
+      return One{times == 0 ? 0 : std::max<std::uint64_t>(decisions / times, 1),
+                 stats::SpaceHistory(report.start.free.space.groups)};
     };
+    page = one(frames);
+    timeline = one(steps);
   }
 
- private:
+  void done(std::uint64_t decision, const state::FsState& state) override {
+    for (One* one : {&page, &timeline})
+      if (one->every != 0 && decision % one->every == 0) one->history.add(decision, state);
+  }
+
   struct One {
-    std::uint64_t every;  // decisions
-    stats::SpaceHistory* history;
+    std::uint64_t every = 0;  // decisions
+    stats::SpaceHistory history;
   };
-  const report::ReplayReport& report_;
-  std::uint64_t decisions_ = 0;
-  std::vector<One> watches_;
+  One page, timeline;
 };
 
 constexpr std::uint64_t kPageFrames = 32;
@@ -133,6 +125,14 @@ constexpr std::uint64_t kSpaceSteps = 256;
 // The number of pieces of each file, by column.
 using Pieces = std::vector<std::vector<stats::FilePieces>>;
 
+// Keeps the free space in the course of a run for a page and for a timeline.
+void keep_free_space(const ComparisonOptions& wanted, const report::ReplayReport& report,
+                     replay::Accounts& accounts) {
+  if (wanted.for_page || wanted.spaces)
+    accounts.add<FreeSpaceAccount>(report, wanted.for_page ? kPageFrames : 0,
+                                   wanted.spaces ? kSpaceSteps : 0);
+}
+
 // Follows the recorded kernel and keeps its results. The recorded free space is the same in each
 // pass of the following, whatever the policy.
 Status follow(replay::Session& session, const InputOptions& options,
@@ -140,18 +140,21 @@ Status follow(replay::Session& session, const InputOptions& options,
               Pieces& pieces) {
   report::ReplayReport& report = out.report;
   replay::Setup setup = {nullptr, inputs.recorded};
-  setup.keep.rows = wanted.rows || !wanted.writers.numbers.empty();
-  stats::SpaceHistory history;
-  Watches watches(report);
-  if (wanted.for_page) watches.add(kPageFrames, history);
-  if (wanted.spaces) watches.add(kSpaceSteps, out.spaces.emplace_back());
-  watches.watch_in(setup.keep);
+  setup.keep = [&](replay::Accounts& accounts) {
+    accounts.add<replay::WriteOrder>();
+    if (wanted.rows || !wanted.writers.numbers.empty())
+      accounts.add<replay::DecisionRows>(replay::DecisionRows::Of::recorded);
+    keep_free_space(wanted, report, accounts);
+  };
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
   report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
-  if (report.kernel->run) report.kernel->run->history = std::move(history);
+  FreeSpaceAccount* const space = followed.engine->find<FreeSpaceAccount>();
+  if (space != nullptr && report.kernel->run)
+    report.kernel->run->history = std::move(space->page.history);
+  if (wanted.spaces) out.spaces.push_back(std::move(space->timeline.history));
   if (report.kernel->run && wanted.files > 0)
     pieces.push_back(stats::file_pieces(followed.engine->files()));
-  out.recorded = followed.engine->take_rows();
+  if (auto* rows = followed.engine->find<replay::DecisionRows>()) out.recorded = std::move(*rows);
   return {};
 }
 
@@ -160,15 +163,15 @@ Status follow(replay::Session& session, const InputOptions& options,
 Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
                        report::ReplayReport& report) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    replay::Accounts& keep = setups[i].keep = {};
+    std::vector<std::uint64_t> decisions;
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
-      keep.explain.push_back(slow.number);
-    std::ranges::sort(keep.explain);
+      decisions.push_back(slow.number);
+    setups[i].keep = explanations_of(std::move(decisions));
   }
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
   for (std::size_t i = 0; i < runs.size(); ++i)
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
-      report.runs[i].explained.push_back(runs[i].engine->explanation(slow.number));
+      report.runs[i].explained.push_back(explanation(runs[i], slow.number));
   return {};
 }
 
@@ -183,44 +186,59 @@ results::Parting parting_of(const replay::DecisionLog& first, const replay::Deci
   return out;
 }
 
+// Keeps a log, and the text of these requests.
+replay::AddAccounts log_with(std::vector<std::uint64_t> requests) {
+  return [requests = std::move(requests)](replay::Accounts& accounts) {
+    accounts.add<replay::DecisionLog>(requests);
+  };
+}
+
 // Finds where each run first differs from the first run. Describing both decisions needs extra
 // runs, one for each policy, because the request is known only at the end.
 Status find_partings(const replay::Session& session, const std::vector<replay::Setup>& setups,
                      const std::vector<replay::Run>& runs, report::ReplayReport& report) {
+  const auto log_of = [&](std::size_t i) -> const replay::DecisionLog& {
+    return *runs[i].engine->find<replay::DecisionLog>();
+  };
   std::vector<replay::Setup> again = {setups.front()};
-  again.front().keep = {.log = true};
+  std::vector<std::uint64_t> of_first;  // requests of the first run to describe
   std::vector<std::size_t> parted;
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    results::Parting parting = parting_of(runs.front().engine->log(), runs[i].engine->log());
+    results::Parting parting = parting_of(log_of(0), log_of(i));
     parting.from = report.runs.front().policy->name;
     if (parting.decision != 0) {
       parted.push_back(i);
-      again.front().keep.write_down.push_back(parting.alike);
+      of_first.push_back(parting.alike);
       again.push_back(setups[i]);
-      again.back().keep = {.log = true, .write_down = {parting.alike}};
+      again.back().keep = log_with({parting.alike});
     }
     report.runs[i].parting = std::move(parting);
   }
   if (parted.empty()) return {};
+  again.front().keep = log_with(std::move(of_first));
   E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
+  const auto text = [&](std::size_t run, std::uint64_t entry) {
+    return told[run].engine->find<replay::DecisionLog>()->text(entry);
+  };
   for (std::size_t i = 0; i < parted.size(); ++i) {
     results::Parting& parting = *report.runs[parted[i]].parting;
-    parting.theirs = told.front().engine->log().text(parting.alike);
-    parting.made = told[i + 1].engine->log().text(parting.alike);
+    parting.theirs = text(0, parting.alike);
+    parting.made = text(i + 1, parting.alike);
   }
   return {};
 }
 
-// Makes a setup for each policy, all with the same settings.
+// Makes a setup for each policy, all with the same settings and accounts.
 Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::Policy*>& policies,
-                                             const InputOptions& options, const Inputs& inputs,
+                                             const InputOptions& options,
+                                             const replay::AddAccounts& keep, const Inputs& inputs,
                                              const Listener& listener) {
   std::vector<replay::Setup> out;
   for (const allocator::Policy* policy : policies) {
     warn_of_cold_kernel(*policy, inputs, listener);
     replay::Setup& setup = out.emplace_back(make_setup(*policy, inputs.recorded, inputs));
     E4R_CHECK(apply_settings(setup.tunables, options.settings));
-    if (options.explain != 0) setup.keep.explain = {options.explain};
+    keep_also(setup, keep);
   }
   return out;
 }
@@ -242,25 +260,25 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
   Pieces pieces;
   E4R_CHECK(follow(session, options, wanted, inputs, out, pieces));
   if (!wanted.force) E4R_CHECK(check_fidelity(report, options, inputs));
+  const auto keep = [&](replay::Accounts& accounts) {
+    if (options.explain != 0) explanations_of({options.explain})(accounts);
+    if (wanted.first_difference) accounts.add<replay::DecisionLog>();
+    if (wanted.rows) accounts.add<replay::DecisionRows>();
+    if (wanted.for_page) accounts.add<replay::CostProfile>();
+    keep_free_space(wanted, report, accounts);
+  };
   E4R_TRY(
       std::vector<replay::Setup> setups,
       setups_of(wanted.policies.empty() ? with_neighbours(report.recorded_policy) : wanted.policies,
-                options, inputs, listener));
-  std::vector<stats::SpaceHistory> histories(setups.size());
-  if (wanted.spaces) out.spaces.resize(setups.size() + 1);
-  for (std::size_t i = 0; i < setups.size(); ++i) {
-    setups[i].keep.log = wanted.first_difference;
-    setups[i].keep.rows = wanted.rows;
-    Watches watches(report);
-    if (wanted.for_page) watches.add(kPageFrames, histories[i]);
-    if (wanted.spaces) watches.add(kSpaceSteps, out.spaces[i + 1]);
-    watches.watch_in(setups[i].keep);
-  }
+                options, keep, inputs, listener));
   E4R_TRY(out.runs, session.what_if(setups));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {
     report.runs.push_back(results::outcome_of(out.runs[i]));
     E4R_TRY(report.runs.back().explanation, explained(options, out.runs[i]));
-    report.runs.back().history = std::move(histories[i]);
+    if (auto* space = out.runs[i].engine->find<FreeSpaceAccount>()) {
+      report.runs.back().history = std::move(space->page.history);
+      if (wanted.spaces) out.spaces.push_back(std::move(space->timeline.history));
+    }
     if (wanted.files > 0) pieces.push_back(stats::file_pieces(out.runs[i].engine->files()));
   }
   if (wanted.first_difference) E4R_CHECK(find_partings(session, setups, out.runs, report));
@@ -350,7 +368,7 @@ class Replayed : public contention::Requests {
                                    const allocator::HeldLocks& held) override {
     const std::uint64_t before = replay_.engine().counters().groups_left;
     E4R_CHECK(replay_.serve(writer, static_cast<std::uint16_t>(cpu), &held));
-    return contention::Served{&replay_.engine().locks(),
+    return contention::Served{&replay_.engine().find<replay::LockOperations>()->notes(),
                               replay_.engine().counters().groups_left - before};
   }
 
@@ -427,7 +445,7 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
   vary(thinking.ns);
   for (std::size_t i = 0; i < setups.size(); ++i) {
     replay::Setup setup = setups[i];
-    setup.keep = {.locks = true};
+    setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::LockOperations>(); };
     for (const unsigned writers : options.numbers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = options.cpus == 0 ? writers : options.cpus;

@@ -89,7 +89,7 @@ struct ComparisonOptions {
 struct Comparison {
   report::ReplayReport report;
   std::vector<replay::Run> runs;  // in the order of the policies; engines in their final state
-  replay::DecisionRows recorded;  // of the recorded kernel; for a run see Engine::rows()
+  replay::DecisionRows recorded;  // of the recorded kernel; a run keeps its own (Engine::find)
   // The history of the recorded kernel, then of each run, in up to 256 steps. Empty unless
   // requested.
   std::vector<stats::SpaceHistory> spaces;

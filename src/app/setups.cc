@@ -10,6 +10,7 @@
 #include "guest/kernel_file.h"
 #include "plugin/load.h"
 #include "replay/engine.h"
+#include "replay/explain.h"
 #include "stats/layout.h"
 #include "util/bytes.h"
 #include "util/file.h"
@@ -117,12 +118,24 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
                          const Inputs& inputs) {
   replay::Setup out = {&policy, tunables};
+  out.keep = [](replay::Accounts& accounts) { accounts.add<replay::WriteOrder>(); };
   if (!guest::is_kernel(policy)) return out;
+  out.keep = [](replay::Accounts& accounts) {
+    accounts.add<replay::WriteOrder>();
+    accounts.add<replay::CodeTimes>();
+  };
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
     return make_decider(*setup.policy, setup.tunables,
                         {inputs.source, inputs.image_path, inputs.image_name}, warm != nullptr);
   };
   return out;
+}
+
+void keep_also(replay::Setup& setup, replay::AddAccounts more) {
+  setup.keep = [first = std::move(setup.keep), more = std::move(more)](replay::Accounts& accounts) {
+    if (first) first(accounts);
+    more(accounts);
+  };
 }
 
 std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded) {
@@ -181,9 +194,20 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   return out;
 }
 
+replay::AddAccounts explanations_of(std::vector<std::uint64_t> decisions) {
+  return [decisions = std::move(decisions)](replay::Accounts& accounts) {
+    accounts.add<replay::Explanations>(decisions);
+  };
+}
+
+std::string explanation(const replay::Run& run, std::uint64_t decision) {
+  const auto* explanations = run.engine->find<replay::Explanations>();
+  return explanations == nullptr ? std::string() : explanations->text(decision);
+}
+
 Result<std::string> explained(const InputOptions& options, const replay::Run& run) {
   if (options.explain == 0) return std::string();
-  std::string text = run.engine->explanation(options.explain);
+  std::string text = explanation(run, options.explain);
   if (!text.empty()) return text;
   return error(
       "--explain {}: the trace has {} decisions, or an earlier request had served this range",

@@ -68,7 +68,7 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener);
 
 // Makes a setup for the policy with these tunables. Its decider is the model or the kernel's code.
-// `inputs` must outlive the setup.
+// It keeps the accounts that every Outcome has figures of. `inputs` must outlive the setup.
 [[nodiscard]] replay::Setup make_setup(const allocator::Policy& policy,
                                        const allocator::Tunables& tunables, const Inputs& inputs);
 
@@ -89,6 +89,15 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 
 // Starts a report with its head: image, trace, and free extents before the run.
 [[nodiscard]] report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs);
+
+// Lets the setup keep further accounts.
+void keep_also(replay::Setup& setup, replay::AddAccounts more);
+
+// Explains decisions, which are numbered from 1.
+[[nodiscard]] replay::AddAccounts explanations_of(std::vector<std::uint64_t> decisions);
+
+// The explanation of a decision; empty if the run was not asked for it or made no such decision.
+[[nodiscard]] std::string explanation(const replay::Run& run, std::uint64_t decision);
 
 // The requested explanation, from the run; empty without a request. Fails if no decision has that
 // number.

@@ -133,9 +133,12 @@ Status Followed::follow(bool force, std::span<const allocator::Policy* const> po
 
 Result<results::Outcome> Followed::run(const allocator::Policy& policy,
                                        const std::vector<std::string>& settings,
-                                       replay::DecisionWatch decided) const {
+                                       const replay::DecisionWatch::Watch& decided) const {
   replay::Setup setup = make_setup(policy, inputs_.recorded, inputs_);
-  setup.keep.decided = std::move(decided);
+  if (decided)
+    keep_also(setup, [&decided](replay::Accounts& accounts) {
+      accounts.add<replay::DecisionWatch>(decided);
+    });
   E4R_CHECK(apply_settings(setup.tunables, settings));
   E4R_TRY(const replay::Run run, session_.what_if(setup));
   return results::outcome_of(run);
@@ -170,7 +173,7 @@ Result<KernelsAccount> read_account(const VerificationOptions& wanted, const Inp
 
 Status compare(const KernelsAccount& kernel, const replay::Run& run, results::Outcome& report) {
   if (kernel.groups) {
-    if (const allocator::KernelAccount* account = run.engine->account()) {
+    if (const allocator::KernelAccount* account = run.engine->kernel_account()) {
       E4R_TRY(const std::vector<state::MbGroup> own, stats::parse_mb_groups(account->mb_groups));
       report.groups = stats::compare_mb_groups(*kernel.groups, own);
     } else {
@@ -198,9 +201,9 @@ Result<std::string> explain(replay::Session& session, replay::Setup setup,
   if (options.explain != 0) return explained(options, told);
   const replay::Divergence* diverged = told.engine->agreement().first_divergence();
   if (diverged == nullptr) return std::string();
-  setup.keep.explain = {diverged->decision};
+  setup.keep = explanations_of({diverged->decision});
   E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
-  return run.engine->explanation(diverged->decision);
+  return explanation(run, diverged->decision);
 }
 
 }  // namespace
@@ -215,13 +218,14 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
                           session_options(options, inputs, listener.progress));
   report::ReplayReport report = start_report(options, inputs);
   replay::Setup setup = {policy, tunables};
+  setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::WriteOrder>(); };
   if (policy != nullptr) {
     warn_of_cold_kernel(*policy, inputs, listener);
     setup = make_setup(*policy, tunables, inputs);
   }
   // A kernel's code cannot be corrected after a difference, so it only decides alone.
   const bool by_kernel = setup.make != nullptr;
-  if (options.explain != 0) setup.keep.explain = {options.explain};
+  if (options.explain != 0) keep_also(setup, explanations_of({options.explain}));
   E4R_TRY(replay::Followed both,
           by_kernel ? follow_recorded(session, tunables) : session.follow_beside_alone(setup));
   const replay::Run& followed = both.run;
@@ -241,7 +245,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   const replay::Run& told = told_alone ? alone : followed;
   // Reading mb_groups loaded all groups in the recorded kernel. A deciding kernel keeps its own
   // account.
-  if (kernel.groups && told.engine->account() == nullptr) told.engine->load_all_groups();
+  if (kernel.groups && told.engine->kernel_account() == nullptr) told.engine->load_all_groups();
   results::Outcome run = results::outcome_of(told);
   if (!told_alone) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();

@@ -41,11 +41,11 @@ class Followed {
                               const Listener& listener);
 
   // One replay, under the recorded tunables with the settings. May be called from several threads
-  // at once. `decided` is called as a Setup's is. Errors: an invalid setting; a kernel that ended;
-  // "stopped".
-  [[nodiscard]] Result<results::Outcome> run(const allocator::Policy& policy,
-                                             const std::vector<std::string>& settings,
-                                             replay::DecisionWatch decided = nullptr) const;
+  // at once. `decided` (may be empty) is called as a DecisionWatch calls it. Errors: an invalid
+  // setting; a kernel that ended; "stopped".
+  [[nodiscard]] Result<results::Outcome> run(
+      const allocator::Policy& policy, const std::vector<std::string>& settings,
+      const replay::DecisionWatch::Watch& decided = nullptr) const;
 
   [[nodiscard]] const replay::Session& session() const { return session_; }
   // The head of the report: image, trace, and how far the model follows.

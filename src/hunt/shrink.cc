@@ -144,7 +144,7 @@ Told told(std::uint64_t decision, const std::vector<replay::Run>& runs) {
   Told out;
   out.decision = decision;
   if (decision == 0) return out;
-  for (std::size_t i = 0; i < out.by.size(); ++i) out.by[i] = runs[i].engine->explanation(decision);
+  for (std::size_t i = 0; i < out.by.size(); ++i) out.by[i] = app::explanation(runs[i], decision);
   return out;
 }
 
@@ -182,10 +182,13 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
     Places& of = places[setups.size()];
     replay::Setup& setup = setups.emplace_back(make_setup(*side->policy, inputs.recorded, inputs));
     E4R_CHECK(app::apply_settings(setup.tunables, side->settings));
-    setup.keep.decided = [&of](const replay::Decided& one) {
-      of.push_back({one.decision, one.made.block, one.made.len});
-      return true;
-    };
+    app::keep_also(setup, [&of](replay::Accounts& accounts) {
+      accounts.add<replay::CostProfile>();
+      accounts.add<replay::DecisionWatch>([&of](const replay::Decided& one) {
+        of.push_back({one.decision, one.made.block, one.made.len});
+        return true;
+      });
+    });
   }
   Replayed out;
   if (report.recorded) {
@@ -201,10 +204,7 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
   const auto slowest = out.trial.with.costs.slowest();
   const std::uint64_t dearest = slowest.empty() ? 0 : slowest.front().number;
   for (replay::Setup& setup : setups) {
-    setup.keep = {};
-    for (const std::uint64_t number : {parting, dearest})
-      if (number != 0) setup.keep.explain.push_back(number);
-    std::ranges::sort(setup.keep.explain);
+    setup.keep = app::explanations_of({parting, dearest});
   }
   E4R_TRY(const std::vector<replay::Run> again, what_if(session, setups, out.trial));
   if (out.trial.has_failed()) return out;

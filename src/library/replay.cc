@@ -92,13 +92,13 @@ Result<Report> Sweep::point(const std::string& policy,
 Result<Report> Sweep::decisions(const std::string& policy, const std::vector<std::string>& settings,
                                 const DecisionVisitor& visit) const {
   E4R_TRY(const e4r::allocator::Policy* decides, app::parse_policy(policy));
-  e4r::replay::DecisionWatch watch;
+  e4r::replay::DecisionWatch::Watch watch;
   if (visit)
     watch = [&visit](const e4r::replay::Decided& decided) {
-      return visit({decided.decision, decided.event, decided.request.ino, decided.request.logical,
-                    decided.request.len, public_decision(decided.made)});
+      return visit({decided.decision, decided.op.ordinal, decided.request.ino,
+                    decided.request.logical, decided.request.len, public_decision(decided.made)});
     };
-  E4R_TRY(e4r::results::Outcome run, data_->followed.run(*decides, settings, std::move(watch)));
+  E4R_TRY(e4r::results::Outcome run, data_->followed.run(*decides, settings, watch));
   e4r::report::ReplayReport report = data_->followed.report();
   report.runs.push_back(std::move(run));
   return Access::report(std::move(report), false);

@@ -2,6 +2,7 @@
 #include "replay/accounts.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "replay/agreement.h"
@@ -40,6 +41,14 @@ void ClosingCounts::count(const Op& op, const Geometry& geometry) {
     ++hits[static_cast<std::size_t>(c.criterion)];
 }
 
+SearchCost SearchMeter::take(const Decided& one) {
+  if (one.made.prealloc) return {};
+  const std::uint64_t considered = one.decider.counters().considered();
+  const std::uint64_t examined = one.decider.counters().extents_scanned;
+  return {considered - std::exchange(considered_, considered),
+          examined - std::exchange(examined_, examined)};
+}
+
 void CostProfile::Bucket::join(const Bucket& other) {
   requests += other.requests;
   steps += other.steps;
@@ -53,6 +62,12 @@ void CostProfile::rank(const Decision& decision) {
   if (slowest_.size() > kSlowest) slowest_.pop_back();
 }
 
+bool CostProfile::decided(const Decided& one) {
+  const SearchCost cost = meter_.take(one);
+  add(one.decision, cost.groups, cost.extents);
+  return true;
+}
+
 void CostProfile::add(std::uint64_t decision, std::uint64_t groups, std::uint64_t extents) {
   const std::uint64_t steps = groups + extents;
   course_.at(decision).join({1, steps, steps});
@@ -62,7 +77,7 @@ void CostProfile::add(std::uint64_t decision, std::uint64_t groups, std::uint64_
     rank({decision, groups, extents});
 }
 
-void WriteOrder::add(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) {
+void WriteOrder::placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) {
   if (extent.len == 0) return;
   neighbours += extent.len - 1;
   in_order += extent.len - 1;
@@ -126,6 +141,11 @@ std::uint64_t digest(const allocator::Decision& d) {
 }
 
 }  // namespace
+
+bool DecisionLog::decided(const Decided& one) {
+  add(one.decision, one.made);
+  return true;
+}
 
 void DecisionLog::add(std::uint64_t decision, const allocator::Decision& made) {
   if (!texts_.empty())
@@ -211,6 +231,13 @@ DecisionRow recorded_row(const Op& op, const Geometry& geometry) {
   out.extents_examined = closing.found;
   if (out.served == ServedBy::search) out.criterion = closing.criterion;
   return out;
+}
+
+bool DecisionRows::decided(const Decided& one) {
+  const Geometry& geometry = one.decider.state().geometry();
+  add(one.decision, of_ == Of::recorded ? recorded_row(one.op, geometry)
+                                        : made_row(one.op, one.made, meter_.take(one), geometry));
+  return true;
 }
 
 void DecisionRows::add(std::uint64_t decision, DecisionRow row) {

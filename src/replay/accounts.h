@@ -6,12 +6,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "allocator/counters.h"
+#include "allocator/decider.h"
 #include "allocator/decision.h"
+#include "allocator/observer.h"
 #include "allocator/request.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
@@ -20,6 +25,115 @@
 #include "util/status.h"
 
 namespace e4r::replay {
+
+// A request to the allocator, about to be served.
+struct Asked {
+  std::uint64_t decision;  // its number in the trace, from 1; further requests repeat it
+  const Op& op;
+  const allocator::Request& request;
+  allocator::Decider& decider;
+};
+
+// A request and its outcome.
+struct Decided : Asked {
+  const allocator::Decision& made;  // the outcome that is in place
+  // The decider's own outcome. It is another one if Follow has put the recorded result in place
+  // (`forced`).
+  const allocator::Decision& own;
+  bool forced = false;
+  bool extra = false;  // a further request, which the recorded kernel did not need
+};
+
+// What a caller wants to know of a run beyond the figures that every engine counts: one class for
+// each kind of wish. The caller adds it before the run and reads it afterwards (Engine::find).
+class Account {
+ public:
+  virtual ~Account() = default;
+
+  // Called once, before the first operation.
+  virtual void begin(allocator::Decider&) {}
+  // Called before and after the decider serves a request. Returning false ends the run with the
+  // Error "stopped".
+  virtual void asked(const Asked&) {}
+  virtual bool decided(const Decided&) { return true; }
+  // A file is about to get an extent. `file`: its layout before.
+  virtual void placed(std::uint64_t /*ino*/, const FileLayout& /*file*/,
+                      const FileExtent& /*extent*/) {}
+  // A recorded request is done, with all further requests that it needed.
+  virtual void done(std::uint64_t /*decision*/, const state::FsState&) {}
+};
+
+// The accounts of one run. Only functions that an account overrides are called, so an account that
+// nobody asked for costs nothing.
+class Accounts {
+ public:
+  template <class T, class... Args>
+  T& add(Args&&... args) {
+    auto made = std::make_unique<T>(std::forward<Args>(args)...);
+    T& out = *made;
+    if constexpr (kDiffer<decltype(&T::asked), decltype(&Account::asked)>) asked_.push_back(&out);
+    if constexpr (kDiffer<decltype(&T::decided), decltype(&Account::decided)>)
+      decided_.push_back(&out);
+    if constexpr (kDiffer<decltype(&T::placed), decltype(&Account::placed)>)
+      placed_.push_back(&out);
+    if constexpr (kDiffer<decltype(&T::done), decltype(&Account::done)>) done_.push_back(&out);
+    all_.push_back(std::move(made));
+    return out;
+  }
+  // The account of that class; null if nobody asked for one.
+  template <class T>
+  [[nodiscard]] T* find() const {
+    for (const auto& account : all_)
+      if (T* found = dynamic_cast<T*>(account.get())) return found;
+    return nullptr;
+  }
+
+  void begin(allocator::Decider& decider) const {
+    for (const auto& account : all_) account->begin(decider);
+  }
+  void asked(const Asked& one) const {
+    for (Account* account : asked_) account->asked(one);
+  }
+  [[nodiscard]] bool decided(const Decided& one) const {
+    bool goes_on = true;
+    for (Account* account : decided_) goes_on = account->decided(one) && goes_on;
+    return goes_on;
+  }
+  void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) const {
+    for (Account* account : placed_) account->placed(ino, file, extent);
+  }
+  void done(std::uint64_t decision, const state::FsState& state) const {
+    for (Account* account : done_) account->done(decision, state);
+  }
+
+ private:
+  // The type of a pointer to a member names the class that declares the member.
+  template <class Member, class OfBase>
+  static constexpr bool kDiffer = !std::is_same_v<Member, OfBase>;
+
+  std::vector<std::unique_ptr<Account>> all_;
+  std::vector<Account*> asked_, decided_, placed_, done_;
+};
+
+// Adds the accounts that a caller asks for to those of one run.
+using AddAccounts = std::function<void(Accounts&)>;
+
+// The cost of the searches of one request.
+struct SearchCost {
+  std::uint64_t groups = 0;   // considered
+  std::uint64_t extents = 0;  // examined
+};
+
+// Measures the searches of one request after the other.
+class SearchMeter {
+ public:
+  // The cost of the request that was just served. Call it for every request.
+  SearchCost take(const Decided& one);
+
+ private:
+  std::uint64_t considered_ = 0;  // groups so far
+  std::uint64_t examined_ = 0;    // extents so far
+};
 
 // A count over the course of a trace in at most kBuckets buckets, however long the trace is. Bucket
 // i holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket has join(other), which
@@ -76,7 +190,6 @@ struct Tally {
   std::uint64_t guessed_writers = 0;  // Decision::writers_guessed
   std::uint64_t unanswered = 0;       // allocations cut off by the end of the trace
   std::uint64_t lost_events = 0;
-  std::uint64_t bad_requests = 0;  // Contradictions::outside
 };
 
 // What the closing events and answers of a trace show of the recorded kernel's own counters
@@ -105,7 +218,7 @@ struct ClosingCounts {
 
 // The cost of searches in the course of a trace. Groups considered and extents examined are
 // *steps*.
-class CostProfile {
+class CostProfile final : public Account {
  public:
   static constexpr std::size_t kSlowest = 10;
 
@@ -124,6 +237,7 @@ class CostProfile {
     [[nodiscard]] std::uint64_t steps() const { return groups + extents; }
   };
 
+  bool decided(const Decided& one) override;
   // Adds the cost of a request. Decisions come in ascending order, from 1.
   void add(std::uint64_t decision, std::uint64_t groups, std::uint64_t extents);
 
@@ -135,6 +249,7 @@ class CostProfile {
  private:
   void rank(const Decision& decision);
 
+  SearchMeter meter_;
   Course<Bucket> course_;
   std::vector<Decision> slowest_;
   std::uint64_t last_ = 0;  // the last decision
@@ -143,7 +258,7 @@ class CostProfile {
 // The order in which blocks of files were allocated (docs/metrics.md). Allocations of data follow
 // each other as decided; the blocks of one allocation, as they lie in the file. Counts are taken as
 // allocations happen, so they include files that are gone by the end.
-struct WriteOrder {
+struct WriteOrder final : public Account {
   std::uint64_t allocations = 0;  // of data
   std::uint64_t adjacent = 0;     // began on the device where the previous one had ended
   std::uint64_t neighbours = 0;   // pairs of blocks that follow each other in a file
@@ -151,8 +266,8 @@ struct WriteOrder {
   std::uint64_t continued = 0;    // allocations that begin right behind a block of their file
   std::uint64_t interrupted = 0;  // continued ones with another allocation in between
 
-  // `file`: the layout before this allocation. Ignores an extent of length 0.
-  void add(std::uint64_t ino, const FileLayout& file, const FileExtent& extent);
+  // Ignores an extent of length 0.
+  void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) override;
 
  private:
   std::uint64_t last_ino_ = 0;
@@ -161,17 +276,18 @@ struct WriteOrder {
 
 // The outcome of each request of a run, 16 bytes each. The logs of two runs of a trace show where
 // they part; a second run then writes that decision down.
-class DecisionLog {
+class DecisionLog final : public Account {
  public:
   struct Entry {
     std::uint64_t decision;  // its number in the trace, from 1; further requests repeat it
     std::uint64_t digest;    // of the closing event that it would have
   };
-  // `write_down`: see Accounts::write_down.
+  // `write_down`: entries to keep as text, from 0.
   explicit DecisionLog(const std::vector<std::uint64_t>& write_down = {}) {
     for (const std::uint64_t entry : write_down) texts_[entry];
   }
 
+  bool decided(const Decided& one) override;
   void add(std::uint64_t decision, const allocator::Decision& made);
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
@@ -195,12 +311,6 @@ enum class ServedBy : std::uint8_t {
   preallocation,  // no search was needed
   goal,           // the goal itself, without a look at other groups
   search,         // a search of groups; DecisionRow::criterion ended it
-};
-
-// The cost of the searches of one request.
-struct SearchCost {
-  std::uint64_t groups = 0;   // considered
-  std::uint64_t extents = 0;  // examined
 };
 
 // No goal, or an unknown one. Block 0 can be a goal.
@@ -239,14 +349,59 @@ struct DecisionRow {
 [[nodiscard]] DecisionRow recorded_row(const Op& op, const Geometry& geometry);
 
 // The rows of one run, in the order of its requests.
-class DecisionRows {
+class DecisionRows final : public Account {
  public:
+  enum class Of : std::uint8_t { decider, recorded };  // whose outcome a row has
+  DecisionRows() = default;
+  explicit DecisionRows(Of of) : of_(of) {}
+
+  bool decided(const Decided& one) override;
   // Adds and numbers a row. Decisions come in ascending order.
   void add(std::uint64_t decision, DecisionRow row);
   [[nodiscard]] const std::vector<DecisionRow>& all() const { return rows_; }
 
  private:
+  Of of_ = Of::decider;
+  SearchMeter meter_;
   std::vector<DecisionRow> rows_;
+};
+
+// The time that a kernel's code took for each request; empty for a model.
+class CodeTimes final : public Account {
+ public:
+  bool decided(const Decided& one) override {
+    times_.add(one.made);
+    return true;
+  }
+  [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
+
+ private:
+  allocator::DecisionTimes times_;
+};
+
+// The lock operations of each request.
+class LockOperations final : public Account {
+ public:
+  void begin(allocator::Decider& decider) override { decider.note_locks(notes_); }
+  // In the order of the requests.
+  [[nodiscard]] const allocator::LockNotes& notes() const { return notes_; }
+  void forget() { notes_.forget(); }
+
+ private:
+  allocator::LockNotes notes_;
+};
+
+// Tells a caller of each request while the run goes on.
+class DecisionWatch final : public Account {
+ public:
+  // Returning false ends the run with the Error "stopped".
+  using Watch = std::function<bool(const Decided&)>;
+  explicit DecisionWatch(Watch watch) : watch_(std::move(watch)) {}
+
+  bool decided(const Decided& one) override { return watch_(one); }
+
+ private:
+  Watch watch_;
 };
 
 // How many stream goals a kernel of 6.17 or later had: the number of possible CPUs, or a quarter of
@@ -283,44 +438,6 @@ class FileFacts {
 
  private:
   RecentMap<boost::unordered_flat_map<std::uint64_t, File>> files_;
-};
-
-}  // namespace e4r::replay
-
-namespace e4r::allocator {
-struct Decision;
-struct Request;
-}  // namespace e4r::allocator
-namespace e4r::state {
-class FsState;
-}
-
-namespace e4r::replay {
-
-// Called after a decision, with its number and the state at that moment.
-using Watch = std::function<void(std::uint64_t decision, const state::FsState& state)>;
-
-// One request to the allocator and its outcome.
-struct Decided {
-  std::uint64_t decision;  // its number in the trace, from 1; further requests repeat it
-  std::uint64_t event;     // its number in the trace, counted from 1
-  const allocator::Request& request;
-  const allocator::Decision& made;
-};
-// Called after each request. Returning false ends the run with the Error "stopped".
-using DecisionWatch = std::function<bool(const Decided& decided)>;
-
-// What a run keeps and tells of single decisions, besides its figures. An account that nobody asks
-// for costs nothing.
-struct Accounts {
-  std::vector<std::uint64_t> explain = {};     // decisions to explain, from 1, ascending
-  bool log = false;                            // the outcome of each request (Engine::log)
-  std::vector<std::uint64_t> write_down = {};  // entries of the log to keep as text, from 0
-  bool rows = false;                           // a table row of each request (Engine::rows)
-  bool locks = false;     // the lock operations of each request (Engine::locks); not when following
-  Watch watch = nullptr;  // called every `watch_every` decisions; may be empty
-  std::uint64_t watch_every = 1;    // at least 1
-  DecisionWatch decided = nullptr;  // may be empty
 };
 
 }  // namespace e4r::replay

@@ -24,9 +24,9 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
     : translation_(options.writers),
       options_(std::move(options)),
       source_(source),
-      decider_(std::move(decider)),
-      log_(options_.keep.write_down) {
-  if (options_.keep.locks) decider_->note_locks(locks_);
+      decider_(std::move(decider)) {
+  if (options_.keep) options_.keep(accounts_);
+  accounts_.begin(*decider_);
 }
 
 Status Engine::run(trace::EventSource& events) {
@@ -42,8 +42,6 @@ Status Engine::advance(const Op& op) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
   E4R_CHECK(step(op));
   if (stopped_) return error("stopped");
-  if (options_.most_differing && agreement_.differing() > *options_.most_differing)
-    return error("more than {} decisions differ", *options_.most_differing);
   ++steps_;
   if (options_.check && steps_ % options_.check_every == 0) E4R_CHECK(check_state(op));
   if (options_.progress && steps_ % kProgressEvery == 1 && !options_.progress(op.ordinal))
@@ -55,7 +53,6 @@ Status Engine::end(const OpReader& ops) {
   contradictions_.add(ops.contradictions());
   E4R_CHECK(finish());
   tally_.unanswered = ops.unanswered();
-  tally_.bad_requests = contradictions_.outside;
   tally_.bad_frees += state().bad_frees();
   return options_.check ? check_state(Op{}) : Status();
 }
@@ -215,67 +212,24 @@ void Engine::on_allocate(const Op& op) {
   }
   closings_.count(op, geometry());
   decide(op);
-  if (options_.keep.watch && decisions() % options_.keep.watch_every == 0)
-    options_.keep.watch(decisions(), state());
+  accounts_.done(decisions(), state());
 }
 
-// Where to write down the first request of the current decision; null: nowhere.
-Explanation* Engine::to_explain() {
-  const std::vector<std::uint64_t>& wanted = options_.keep.explain;
-  if (wanted.empty()) return nullptr;
-  while (next_to_explain_ < wanted.size() && wanted[next_to_explain_] < decisions())
-    ++next_to_explain_;
-  if (next_to_explain_ == wanted.size() || wanted[next_to_explain_] != decisions()) return nullptr;
-  Explanation& out = explanations_[decisions()];
-  return out.text().empty() ? &out : nullptr;
-}
-
-std::string Engine::explanation(std::uint64_t decision) const {
-  const auto found = explanations_.find(decision);
-  return found == explanations_.end() ? std::string() : found->second.text();
-}
-
-// A decision to explain is written down from here until it is counted.
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
-  explaining_ = to_explain();
-  if (explaining_ != nullptr) {
-    explaining_->begin(op, decisions(), request, geometry(),
-                       state().find_inode_preallocs(request.ino));
-    decider_->observe(explaining_);
+  accounts_.asked(asking(op, request));
+  return decider_->allocate(request, guide);
+}
+
+void Engine::note(const Decided& decided) {
+  count(decided.op, decided.own);
+  if (decided.extra) {
+    ++tally_.extra;
+  } else if (!is_data(decided.op)) {
+    ++tally_.metadata;
+    if (facts_.of(decided.op.ino).regular) ++tally_.mapping;
   }
-  const allocator::Decision decision = decider_->allocate(request, guide);
-  if (explaining_ != nullptr) decider_->observe(nullptr);
-  times_.add(decision);
-  if (options_.keep.log) log_.add(decisions(), decision);
-  if (options_.keep.decided && !stopped_)
-    stopped_ = !options_.keep.decided({decisions(), op.ordinal, request, decision});
-  const SearchCost cost = decision.prealloc ? SearchCost{} : take_cost();
-  costs_.add(decisions(), cost.groups, cost.extents);
-  if (options_.keep.rows) rows_.add(decisions(), row_of(op, decision, cost));
-  return decision;
-}
-
-// What the last request has added to the counters.
-SearchCost Engine::take_cost() {
-  const std::uint64_t considered = counters().considered();
-  const std::uint64_t examined = counters().extents_scanned;
-  return {considered - std::exchange(considered_, considered),
-          examined - std::exchange(examined_, examined)};
-}
-
-void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {
-  if (explaining_ != nullptr) explaining_->end(op, decision, forced);
-  explaining_ = nullptr;
-  count(op, decision);
-  if (is_data(op)) return;
-  ++tally_.metadata;
-  if (facts_.of(op.ino).regular) ++tally_.mapping;
-}
-
-void Engine::note_extra(const Op& op, const allocator::Decision& decision) {
-  count(op, decision);
-  ++tally_.extra;
+  if (!accounts_.decided(decided)) stopped_ = true;
 }
 
 void Engine::count(const Op& op, const allocator::Decision& decision) {
@@ -294,7 +248,7 @@ std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
                                const allocator::Decision& decision) {
   const FileExtent extent = {decision.orig.logical, decision.block,
                              geometry().to_blocks(decision.len)};
-  write_order_.add(op.ino, file, extent);
+  accounts_.placed(op.ino, file, extent);
   file.map(extent);
   return extent.end();
 }
@@ -309,7 +263,7 @@ FileExtent Engine::recorded_extent(const Op& op) const {
 void Engine::map_recorded(const Op& op, FileLayout& file) {
   const FileExtent extent = recorded_extent(op);
   if (extent.len == 0) return;
-  write_order_.add(op.ino, file, extent);
+  accounts_.placed(op.ino, file, extent);
   file.map(extent);
 }
 

@@ -3,18 +3,17 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "allocator/decider.h"
 #include "allocator/decision.h"
 #include "replay/accounts.h"
 #include "replay/agreement.h"
-#include "replay/explain.h"
 #include "replay/intake.h"
 #include "replay/translation.h"
 #include "replay/trims.h"
@@ -31,11 +30,9 @@ struct EngineOptions {
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims). Must outlive the engine.
   std::span<const RecordedTrim> trims;
-  bool warm = false;     // the file system had been mounted for a while before the trace
-  unsigned writers = 1;  // number of writers whose requests come in any order (Translation)
-  Accounts keep;
-  // The run ends with an Error once more decisions than this differ from the recorded ones.
-  std::optional<std::uint64_t> most_differing;
+  bool warm = false;           // the file system had been mounted for a while before the trace
+  unsigned writers = 1;        // number of writers whose requests come in any order (Translation)
+  AddAccounts keep = nullptr;  // may be empty
   // Called now and then. Returning false ends the run with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
 };
@@ -72,8 +69,15 @@ class Engine {
     held_ = held;
   }
 
-  // The text of a decision in Accounts::explain; empty if there is no such decision.
-  [[nodiscard]] std::string explanation(std::uint64_t decision) const;
+  // The account of that class; null if nobody asked for one.
+  template <class T>
+  [[nodiscard]] const T* find() const {
+    return accounts_.find<T>();
+  }
+  template <class T>
+  [[nodiscard]] T* find() {
+    return accounts_.find<T>();
+  }
   // The number of decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closings_.requests; }
   // The recorded kernel's decisions, whatever the engine did.
@@ -88,32 +92,19 @@ class Engine {
   [[nodiscard]] const allocator::Tunables& tunables() const { return decider_->tunables(); }
   [[nodiscard]] const state::FsState& state() const { return decider_->state(); }
   // A deciding kernel's own account; null if the model decided.
-  [[nodiscard]] const allocator::KernelAccount* account() const { return decider_->account(); }
-  // The cost of searches in the course of the trace.
-  [[nodiscard]] const CostProfile& costs() const { return costs_; }
-  // The time that a kernel's code took; empty for a model.
-  [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
+  [[nodiscard]] const allocator::KernelAccount* kernel_account() const {
+    return decider_->account();
+  }
   // Covers all decisions, also those that the recorded kernel did not need.
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
   // The files that the trace allocated blocks for, as the replay has placed them.
   [[nodiscard]] const FileLayouts& files() const { return translation_.files(); }
-  // The outcome of each request; empty unless Accounts::log.
-  [[nodiscard]] const DecisionLog& log() const { return log_; }
-  // A table row of each request; empty unless Accounts::rows.
-  [[nodiscard]] const DecisionRows& rows() const { return rows_; }
-  [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
-  // The lock operations of each request, in the order of rows(); empty unless Accounts::locks.
-  [[nodiscard]] const allocator::LockNotes& locks() const { return locks_; }
-  // Forgets the lock operations so far.
-  void forget_locks() { locks_.forget(); }
   // Counts the ext4_discard_blocks events of the trace.
   [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
     return recorded_discards_;
   }
   // The discards that the decider has sent; null if it sends no discards.
   [[nodiscard]] const allocator::Discards* discards() const { return decider_->discards(); }
-  // The order in which blocks were allocated.
-  [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
  protected:
   // `source`: the state from which the decider began; must outlive the engine.
@@ -135,22 +126,18 @@ class Engine {
   // Whether the FITRIM call sends runs of groups that are marked as trimmed, too. `from_this`: it
   // has sent something from such a group.
   virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
-  // The row to keep of a request (Accounts::rows).
-  [[nodiscard]] virtual DecisionRow row_of(const Op& op, const allocator::Decision& made,
-                                           const SearchCost& cost) const {
-    return made_row(op, made, cost, geometry());
-  }
 
   // ---- Used by the driver.
 
   [[nodiscard]] allocator::Request request_of(const Op& op, const allocator::Inputs& known) const;
-  // Makes one request to the allocator. note_decision() counts it.
+  [[nodiscard]] Asked asking(const Op& op, const allocator::Request& request) const {
+    return {decisions(), op, request, *decider_};
+  }
+  // Makes one request to the allocator. note() counts it.
   allocator::Decision allocate(const Op& op, const allocator::Request& request,
                                allocator::Guide* guide = nullptr);
-  // Counts a decision of the model. `forced`: another one replaced it.
-  void note_decision(const Op& op, const allocator::Decision& decision, bool forced = false);
-  // Counts a decision that the recorded kernel did not need.
-  void note_extra(const Op& op, const allocator::Decision& decision);
+  // Counts the outcome of a request, and tells the accounts.
+  void note(const Decided& decided);
   // Adds the blocks of a decision to the file's data. Returns the file block after the last one.
   std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
   // Adds the recorded kernel's blocks to the file's data.
@@ -167,6 +154,8 @@ class Engine {
   [[nodiscard]] const Geometry& geometry() const { return source_.geometry; }
   [[nodiscard]] allocator::Decider& decider() { return *decider_; }
 
+  // Members and no accounts, because every run needs them: its driver decides by the first two, and
+  // passes and runs are compared by the others.
   Translation translation_;
   FileFacts facts_;
   Tally tally_;
@@ -185,19 +174,15 @@ class Engine {
   void on_trim(const Op& op);
   void on_discard_of_trim(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
-  [[nodiscard]] SearchCost take_cost();
-  Explanation* to_explain();
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
 
   EngineOptions options_;
   const state::Source& source_;
+  Accounts accounts_;  // outlive the decider, which may note locks
   std::unique_ptr<allocator::Decider> decider_;
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
-  std::map<std::uint64_t, Explanation> explanations_;  // by decision
-  std::size_t next_to_explain_ = 0;                    // index into Accounts::explain
-  WriteOrder write_order_;
   allocator::DiscardCounts recorded_discards_;
   Op last_free_;  // of a mount with discard
   // A FITRIM call at one group, by Op::request: what it still has to send, and how many runs the
@@ -207,19 +192,11 @@ class Engine {
     std::uint64_t recorded = 0;
   };
   std::unordered_map<std::uint64_t, Trimming> trimming_;
-  CostProfile costs_;
-  allocator::DecisionTimes times_;
-  allocator::DecisionHash hash_;
-  DecisionLog log_;
-  DecisionRows rows_;
-  allocator::LockNotes locks_;
-  std::uint64_t considered_ = 0;       // groups so far
-  std::uint64_t examined_ = 0;         // extents so far
-  Explanation* explaining_ = nullptr;  // for the current request
-  ClosingCounts closings_;             // so far
-  std::uint64_t steps_ = 0;            // calls of advance()
-  bool stopped_ = false;               // Accounts::decided returned false
-  std::optional<std::uint16_t> cpu_;   // as serve_on() set it
+  allocator::DecisionHash hash_;      // as agreement_: every answer compares runs by it
+  ClosingCounts closings_;            // so far
+  std::uint64_t steps_ = 0;           // calls of advance()
+  bool stopped_ = false;              // Account::decided returned false
+  std::optional<std::uint16_t> cpu_;  // as serve_on() set it
   const allocator::HeldLocks* held_ = nullptr;
 };
 

@@ -88,10 +88,12 @@ void Explanation::line(const std::string& text) {
   text_ += "  " + text + "\n";
 }
 
-void Explanation::begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
-                        const Geometry& geometry, const state::InodePreallocs* preallocs) {
+void Explanation::begin(const Asked& one) {
+  const Op& op = one.op;
+  const allocator::Request& request = one.request;
+  const Geometry& geometry = one.decider.state().geometry();
   text_ =
-      fmt::format("decision {}: event {}, {:.6f} s, pid {}, inode {}\n", format_count(decision),
+      fmt::format("decision {}: event {}, {:.6f} s, pid {}, inode {}\n", format_count(one.decision),
                   format_count(op.ordinal), static_cast<double>(op.time_ns) / 1e9, op.pid, op.ino);
   const std::uint32_t group =
       geometry.holds_block(request.goal) ? geometry.group_of(request.goal) : 0;
@@ -103,6 +105,7 @@ void Explanation::begin(const Op& op, std::uint64_t decision, const allocator::R
   if (request.right_block != 0)
     line(fmt::format("right    file block {} at block {}", request.right_logical,
                      request.right_block));
+  const state::InodePreallocs* preallocs = one.decider.state().find_inode_preallocs(request.ino);
   if (preallocs == nullptr) return;
   for (const state::Prealloc& pa : preallocs->list)
     line(fmt::format("prealloc file block {} at block {}, {} clusters, {} left", pa.logical,
@@ -180,15 +183,38 @@ void Explanation::retried(bool discarded) {
                  : "nothing, and no preallocation to give back");
 }
 
-void Explanation::end(const Op& op, const allocator::Decision& decision, bool forced) {
+void Explanation::end(const Decided& one) {
+  const Op& op = one.op;
+  const allocator::Decision& decision = one.own;
   flush_refused();
   if (!decision.prealloc)
     line(fmt::format("served   {}; file size {}", name_of(decision.inputs.mode),
                      name_of(decision.inputs.size)));
   line("model    " + describe(decision));
   if (op.closing.seen) line("kernel   " + describe(op.closing));
-  if (forced) line("the kernel's result was put in place of the model's");
+  if (one.forced) line("the kernel's result was put in place of the model's");
   if (op.race != Race::none) line(std::string(race_text(op.race)));
+}
+
+// Writes down the first request of a decision.
+void Explanations::asked(const Asked& one) {
+  if (wanted_.erase(one.decision) == 0) return;
+  writing_ = &written_[one.decision];
+  writing_->begin(one);
+  one.decider.observe(writing_);
+}
+
+bool Explanations::decided(const Decided& one) {
+  if (writing_ == nullptr) return true;
+  one.decider.observe(nullptr);
+  writing_->end(one);
+  writing_ = nullptr;
+  return true;
+}
+
+std::string Explanations::text(std::uint64_t decision) const {
+  const auto found = written_.find(decision);
+  return found == written_.end() ? std::string() : found->second.text();
 }
 
 }  // namespace e4r::replay

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "allocator/allocator.h"
 #include "allocator/observer.h"
+#include "replay/accounts.h"
 #include "replay/agreement.h"
 
 namespace e4r::replay {
@@ -15,10 +21,9 @@ namespace e4r::replay {
 class Explanation : public allocator::SearchObserver {
  public:
   // Call before the decision.
-  void begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
-             const Geometry& geometry, const state::InodePreallocs* preallocs);
-  // Call after the decision. `forced`: the kernel's result replaced the model's.
-  void end(const Op& op, const allocator::Decision& decision, bool forced);
+  void begin(const Asked& one);
+  // Call after the decision.
+  void end(const Decided& one);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -48,6 +53,24 @@ class Explanation : public allocator::SearchObserver {
   std::uint32_t measured_ = 0;
   std::uint32_t shortest_ = 0, longest_ = 0;
   std::string best_;
+};
+
+// Explains decisions of a run.
+class Explanations final : public Account {
+ public:
+  // `decisions`: their numbers, from 1.
+  explicit Explanations(const std::vector<std::uint64_t>& decisions)
+      : wanted_(decisions.begin(), decisions.end()) {}
+
+  void asked(const Asked& one) override;
+  bool decided(const Decided& one) override;
+  // The text of a decision; empty if the run made no such decision.
+  [[nodiscard]] std::string text(std::uint64_t decision) const;
+
+ private:
+  std::set<std::uint64_t> wanted_;                // without those that are written down
+  std::map<std::uint64_t, Explanation> written_;  // by decision
+  Explanation* writing_ = nullptr;                // of the request that is being served
 };
 
 }  // namespace e4r::replay

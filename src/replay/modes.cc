@@ -29,7 +29,7 @@ void Follow::decide(const Op& op) {
   agreement_.conflicts += decision.conflicts;
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
   const allocator::Decision own = dictation.judged(decision);
-  note_decision(op, own, dictation.forced());
+  note({asking(op, request), decision, own, dictation.forced()});
   const auto lists = dictation.behind_on();
   if (lists && is_warm()) learn_order(op, own, *lists);
   if (!agreement_.count(op, own, dictation.forced())) note_order(op);
@@ -111,13 +111,10 @@ void WhatIf::decide(const Op& op) {
   }
 }
 
-void WhatIf::note(const Op& op, const allocator::Decision& decision, bool& first) {
-  if (first) {
-    note_decision(op, decision);
-    decided(op, decision);
-  } else {
-    note_extra(op, decision);
-  }
+void WhatIf::note(const Op& op, const allocator::Request& request,
+                  const allocator::Decision& decision, bool& first) {
+  Engine::note({asking(op, request), decision, decision, false, !first});
+  if (first) decided(op, decision);
   first = false;
 }
 
@@ -130,7 +127,7 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   bool first = true;
   do {
     const allocator::Decision decision = allocate(op, request);
-    note(op, decision, first);
+    note(op, request, decision, first);
     if (!decision.success) break;
     const std::uint64_t blocks = geometry.to_blocks(decision.len);
     const std::uint64_t kept = std::min(blocks, recorded - placed);
@@ -176,7 +173,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
       request.len = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
     const allocator::Decision decision = allocate(op, request);
-    note(op, decision, first);
+    note(op, request, decision, first);
     facts_.asked(request, decision.inputs, geometry);
     if (!decision.success) return;
     at = map_data(op, file, decision);

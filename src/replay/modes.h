@@ -62,11 +62,6 @@ class Follow : public Engine {
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&, bool) override {}
   bool trims_again(std::uint32_t call, bool from_this) override;
-  // The recorded kernel's outcome, however the model decides.
-  [[nodiscard]] DecisionRow row_of(const Op& op, const allocator::Decision&,
-                                   const SearchCost&) const override {
-    return recorded_row(op, geometry());
-  }
 
   void note_inputs(std::uint64_t request, const allocator::Inputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
@@ -106,7 +101,8 @@ class WhatIf : public Engine {
     return std::ranges::binary_search(inputs_.trims_again, call);
   }
 
-  void note(const Op& op, const allocator::Decision& decision, bool& first);
+  void note(const Op& op, const allocator::Request& request, const allocator::Decision& decision,
+            bool& first);
   void place_data(const Op& op, allocator::Request& request);
   void place_metadata(const Op& op, allocator::Request& request);
   void go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,

@@ -285,13 +285,18 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
 
 Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   EngineOptions options = engine_options(setup);
-  options.most_differing = best_differing_;
+  options.keep = nullptr;
   Follow trial(source_, make_model(source_, *setup.policy, setup.tunables, warm()),
                std::move(options));
-  const Status status = trial.run(*trace_.cursor());
-  if (trial.agreement().differing() > best_differing_) return false;
-  E4R_CHECK(status);
-  return true;
+  const auto events = trace_.cursor();
+  OpReader ops(*events, source_.geometry, warm() != nullptr, {});
+  for (;;) {
+    E4R_TRY(const Op* op, ops.next());
+    const Status status = op == nullptr ? trial.end(ops) : trial.advance(*op);
+    if (trial.agreement().differing() > best_differing_) return false;
+    E4R_CHECK(status);
+    if (op == nullptr) return true;
+  }
 }
 
 // Policies of the kernel's release come first. Others are tried where these are not enough: a

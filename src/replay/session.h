@@ -41,7 +41,7 @@ struct Setup {
   allocator::Tunables tunables;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Not for a run that follows
   unsigned writers = 1;  // writers whose requests come in any order. Not for a run that follows
-  Accounts keep = {};
+  AddAccounts keep = nullptr;  // may be empty
 };
 
 // A finished engine and its time.

@@ -77,7 +77,10 @@ bool is_of_file(const Op& op) {
 }  // namespace
 
 SideBySide::SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers)
-    : ops_(ops), engine_(std::move(engine)), writers_(writers) {
+    : ops_(ops),
+      engine_(std::move(engine)),
+      locks_(engine_->find<LockOperations>()),
+      writers_(writers) {
   std::uint64_t decisions = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = ops[i];
@@ -111,7 +114,7 @@ Status SideBySide::serve(unsigned number, std::optional<std::uint16_t> cpu,
                          const allocator::HeldLocks* held) {
   Writer& writer = writers_[number];
   while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
-  engine_->forget_locks();
+  if (locks_ != nullptr) locks_->forget();
   engine_->serve_on(cpu, held);
   Status served = do_next(writer);
   engine_->serve_on(cpu);

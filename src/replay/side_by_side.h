@@ -42,8 +42,8 @@ class SideBySide {
   // writer has no request left; then its remaining operations are done.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
   // Does what the writer did before that request, then serves the request on a CPU (by default the
-  // recorded one) while other CPUs hold `held`. Afterwards the engine's locks() cover this request
-  // alone, one entry for each request that it needed. The Error is the decider's.
+  // recorded one) while other CPUs hold `held`. Afterwards the engine's LockOperations cover this
+  // request alone, one entry for each request that it needed. The Error is the decider's.
   [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
                              const allocator::HeldLocks* held = nullptr);
   // Ends the replay after the last request.
@@ -66,6 +66,7 @@ class SideBySide {
 
   const OpList& ops_;
   std::unique_ptr<Engine> engine_;
+  LockOperations* locks_;  // of the engine; null if nobody asked for them
   std::vector<Writer> writers_;
   std::vector<std::size_t> shared_;  // operations of no file
   std::size_t next_shared_ = 0;

@@ -46,7 +46,7 @@ bool Outcome::agrees() const {
 }
 
 std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& engine) {
-  const allocator::KernelAccount* const account = engine.account();
+  const allocator::KernelAccount* const account = engine.kernel_account();
   if (account == nullptr) return std::nullopt;
   auto shown = stats::parse_mb_stats(account->mb_stats);
   if (!shown.ok()) return std::nullopt;
@@ -62,14 +62,15 @@ Outcome outcome_of(const replay::Engine& engine) {
   out.geometry = static_cast<const Geometry&>(engine.state().geometry());
   out.tally = engine.tally();
   out.searches = searches_of(engine);
-  out.times = engine.times();
   out.free = stats::settled_free(engine.state(), stats::mebibyte_bits(out.geometry.block_bits));
   out.files = stats::file_fragmentation(engine.files(), out.geometry);
   out.layout = stats::file_layout_score(engine.files());
-  out.write_order = engine.write_order();
   if (engine.discards() != nullptr) out.discards = engine.discards()->counts();
   out.decisions_hash = engine.hash().value();
-  out.costs = engine.costs();
+  out.contradictions = engine.contradictions();
+  if (const auto* times = engine.find<replay::CodeTimes>()) out.times = times->times();
+  if (const auto* order = engine.find<replay::WriteOrder>()) out.write_order = *order;
+  if (const auto* costs = engine.find<replay::CostProfile>()) out.costs = *costs;
   return out;
 }
 

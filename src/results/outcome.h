@@ -15,6 +15,7 @@
 #include "ext4/geometry.h"
 #include "replay/accounts.h"
 #include "replay/agreement.h"
+#include "replay/intake.h"
 #include "replay/session.h"
 #include "stats/free_extents.h"
 #include "stats/layout.h"
@@ -50,8 +51,9 @@ struct Outcome {
   allocator::DecisionTimes times;  // of a kernel's code; empty of a model
   stats::SettledFree free;         // extents with chunks of 1 MiB
   stats::FileFragmentation files;
-  stats::FileLayoutScore layout;  // of a file system that was aged: without the median
-  replay::WriteOrder write_order;
+  stats::FileLayoutScore layout;          // of a file system that was aged: without the median
+  replay::WriteOrder write_order;         // of a run that was asked for it
+  replay::Contradictions contradictions;  // of the trace, as this run found them
   // Of a mount with discard; empty if unknown.
   std::optional<allocator::DiscardCounts> discards;
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
@@ -64,8 +66,8 @@ struct Outcome {
 
   // Of replay --writers: the outcomes with so many of them, by the numbers asked for.
   std::vector<Outcome> by_writers;
-  std::optional<Parting> parting;  // of replay --first-difference, except for the first run
-  replay::CostProfile costs;
+  std::optional<Parting> parting;      // of replay --first-difference, except for the first run
+  replay::CostProfile costs;           // of a run that was asked for them
   stats::SpaceHistory history;         // of replay --html
   std::vector<std::string> explained;  // of replay --html: explains costs.slowest(), in their order
   std::string explanation;  // of the decision that was asked for, or of the first divergence

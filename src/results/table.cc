@@ -81,7 +81,11 @@ void add_tally(Rows& out) {
   out.push_back(tallied("refused before the allocator", "refused_requests", &Tally::refused));
   out.push_back(tallied("clusters freed", "freed_clusters", &Tally::freed_clusters));
   out.push_back(tallied("frees of what is not in use", "bad_frees", &Tally::bad_frees));
-  out.push_back(tallied("requests outside the image", "bad_requests", &Tally::bad_requests));
+  out.push_back({.label = "requests outside the image",
+                 .key = "bad_requests",
+                 .of = [](Of o) { return o.aged ? Value() : Value(o.contradictions.outside); },
+                 .show = Show::nonzero,
+                 .told = kReplay});
   const auto guessed = [&out](const char* label, const char* key, std::uint64_t Tally::*member,
                               const char* review) {
     Row& row = out.emplace_back(tallied(label, key, member));

@@ -100,11 +100,14 @@ TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
   ASSERT_TRUE(session.follow_recorded({nullptr, inputs.recorded}).ok());
   for (const allocator::Policy* policy : allocator::policies()) {
     replay::Setup setup = make_setup(*policy, inputs.recorded, inputs);
-    setup.keep.rows = setup.keep.locks = true;
+    setup.keep = [](replay::Accounts& accounts) {
+      accounts.add<replay::DecisionRows>();
+      accounts.add<replay::LockOperations>();
+    };
     const auto run = session.what_if(setup);
     ASSERT_TRUE(run.ok()) << run.error().message;
-    const auto& rows = run->engine->rows().all();
-    const allocator::LockNotes& notes = run->engine->locks();
+    const auto& rows = run->engine->find<replay::DecisionRows>()->all();
+    const allocator::LockNotes& notes = run->engine->find<replay::LockOperations>()->notes();
     ASSERT_EQ(notes.size(), rows.size());
     bool shares = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -131,7 +131,10 @@ struct Alike {
 Result<replay::Run> noted_run(const replay::Session& session, const allocator::Policy& policy,
                               const app::Inputs& inputs) {
   replay::Setup setup = make_setup(policy, inputs.recorded, inputs);
-  setup.keep.rows = setup.keep.locks = true;
+  setup.keep = [](replay::Accounts& accounts) {
+    accounts.add<replay::DecisionRows>();
+    accounts.add<replay::LockOperations>();
+  };
   return session.what_if(setup);
 }
 
@@ -149,9 +152,10 @@ Status replay_into(Costs& costs, Alike& alike, const allocator::Policy& policy,
                                                                      : error("cannot follow"));
   E4R_TRY(const replay::Run run, noted_run(session, policy, inputs));
   E4R_TRY(const replay::Run modelled, noted_run(session, model, inputs));
-  alike.add(run.engine->locks(), modelled.engine->locks());
-  const std::vector<replay::DecisionRow>& rows = run.engine->rows().all();
-  for (std::size_t i = 0; i < rows.size(); ++i) costs.add(run.engine->locks()[i], rows[i]);
+  const allocator::LockNotes& notes = run.engine->find<replay::LockOperations>()->notes();
+  alike.add(notes, modelled.engine->find<replay::LockOperations>()->notes());
+  const std::vector<replay::DecisionRow>& rows = run.engine->find<replay::DecisionRows>()->all();
+  for (std::size_t i = 0; i < rows.size(); ++i) costs.add(notes[i], rows[i]);
   return {};
 }
 

@@ -123,7 +123,7 @@ void expect_identical(const Engine& engine) {
   EXPECT_EQ(agreement.forced, 0u);
   EXPECT_EQ(agreement.conflicts, 0u);
   EXPECT_EQ(engine.tally().bad_frees, 0u);
-  EXPECT_EQ(engine.tally().bad_requests, 0u);
+  EXPECT_EQ(engine.contradictions().outside, 0u);
   if (const auto* d = agreement.first_divergence())
     ADD_FAILURE() << "event " << d->event << ": " << d->fields << "\n  recorded " << d->recorded
                   << "\n  modelled " << d->modelled;
@@ -301,7 +301,7 @@ TEST_P(EngineTest, WhatIfSharesAndLosesNothing) {
       const auto half =
           run(recording, recording.middle(), *policy, Driver::what_if, inputs, tunables);
       EXPECT_EQ(half->tally().bad_frees, 0u);
-      EXPECT_EQ(half->tally().bad_requests, 0u);
+      EXPECT_EQ(half->contradictions().outside, 0u);
       const Owners owners(recording, *half);
       if (half->tally().failed == 0) {
         expect_everything_mapped(recording, *half);

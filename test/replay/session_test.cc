@@ -207,7 +207,10 @@ TEST(SessionInLockstep, EachRunIsWhatItIsAlone) {
 TEST(SessionInLockstep, OneThatStopsLeavesTheOthersAsTheyAre) {
   const Replayable trace;
   std::vector<replay::Setup> setups(3, trace.setup("linux-6.5", 10));
-  setups[1].keep.decided = [](const replay::Decided& one) { return one.decision < 1000; };
+  setups[1].keep = [](replay::Accounts& accounts) {
+    accounts.add<replay::DecisionWatch>(
+        [](const replay::Decided& one) { return one.decision < 1000; });
+  };
   const auto runs = trace.session.what_if_in_lockstep(setups);
   ASSERT_EQ(runs.size(), 3u);
   ASSERT_TRUE(!runs[1].ok());

@@ -16,7 +16,7 @@ struct Device {
   WriteOrder order;
   std::map<std::uint64_t, FileLayout> files;
   void write(std::uint64_t ino, const FileExtent& extent) {
-    order.add(ino, files[ino], extent);
+    order.placed(ino, files[ino], extent);
     files[ino].map(extent);
   }
 };

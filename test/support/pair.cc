@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "replay/explain.h"
 #include "replay/intake.h"
 #include "replay/warm_start.h"
 #include "support/draw.h"
@@ -359,7 +360,10 @@ struct Case {
 std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
                         const allocator::Tunables& tunables) {
   replay::EngineOptions options = checked_every(it.check_every);
-  if (it.explained != 0) options.keep.explain = {it.explained};
+  if (it.explained != 0)
+    options.keep = [&it](replay::Accounts& accounts) {
+      accounts.add<replay::Explanations>(std::vector{it.explained});
+    };
   const Replayed replayed = replay_as(driver, *it.source, policy, tunables, it.events, it.inputs,
                                       options, it.warm ? &*it.warm : nullptr);
   if (!replayed.status.ok()) return replayed.status.error().message;
@@ -368,7 +372,8 @@ std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy
   std::vector<std::uint64_t> words;
   for (std::uint32_t group = 0; group < engine.state().group_count(); ++group)
     engine.state().settled_words(group, words);
-  (void)engine.explanation(it.explained);
+  if (const auto* explained = engine.find<replay::Explanations>())
+    (void)explained->text(it.explained);
   if (driver == Driver::follow && it.warm)
     it.warm->learn(static_cast<const replay::Follow&>(engine).learnt(), it.source->geometry.groups);
   return {};

@@ -65,8 +65,8 @@ std::vector<exports::Series> series_of(const app::Comparison& comparison,
     names.push_back(valid_utf8(run.policy->name));
   std::vector<exports::Series> out = {{0, "recorded", &comparison.recorded}};
   for (std::size_t i = 0; i < names.size(); ++i)
-    out.push_back(
-        {static_cast<std::uint32_t>(i + 1), names[i], &comparison.runs[i].engine->rows()});
+    out.push_back({static_cast<std::uint32_t>(i + 1), names[i],
+                   comparison.runs[i].engine->find<replay::DecisionRows>()});
   return out;
 }
 
