@@ -57,32 +57,38 @@ std::string end_in_doubt(const Inputs& inputs) {
                                    : "mb_stats was read while the file system was written to";
 }
 
-Result<std::optional<Groups>> read_kernel_groups(const std::string& given,
-                                                 const InputOptions& options,
-                                                 const Inputs& inputs) {
-  E4R_TRY(const auto found, noted(given, capture_of(inputs), capture::text_name::kEndGroups,
-                                  options.trace, "mb_groups"));
+Result<std::optional<Groups>> read_kernel_groups(const Inputs& inputs) {
+  const InputOptions& options = inputs.options;
+  E4R_TRY(const auto found, noted(options.mb_groups, capture_of(inputs),
+                                  capture::text_name::kEndGroups, options.trace, "mb_groups"));
   return parse_noted(found, &stats::parse_mb_groups);
 }
 
-Result<std::string> uncounted_stats(const InputOptions& options, const Inputs& inputs) {
-  E4R_TRY(const auto found,
-          noted("", capture_of(inputs), capture::text_name::kEndStats, options.trace, "mb_stats"));
+namespace {
+
+Result<std::optional<NotedText>> find_stats(const Inputs& inputs) {
+  return noted(inputs.options.mb_stats, capture_of(inputs), capture::text_name::kEndStats,
+               inputs.options.trace, "mb_stats");
+}
+
+}  // namespace
+
+Result<std::string> uncounted_stats(const Inputs& inputs) {
+  E4R_TRY(const auto found, find_stats(inputs));
   return found && stats::stats_were_off(found->text) ? found->where : std::string();
 }
 
-Result<std::optional<Stats>> read_kernel_stats(const std::string& given,
-                                               const InputOptions& options, const Inputs& inputs) {
-  E4R_TRY(const auto found, noted(given, capture_of(inputs), capture::text_name::kEndStats,
-                                  options.trace, "mb_stats"));
+Result<std::optional<Stats>> read_kernel_stats(const Inputs& inputs) {
+  E4R_TRY(const auto found, find_stats(inputs));
   E4R_TRY(std::optional<Stats> out, parse_noted(found, &stats::parse_mb_stats));
-  if (inputs.capture && out && given.empty()) E4R_CHECK(take_off_start(*inputs.capture, *out));
+  if (inputs.capture && out && inputs.options.mb_stats.empty())
+    E4R_CHECK(take_off_start(*inputs.capture, *out));
   return out;
 }
 
-report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs) {
+report::KernelStats recorded_stats(const Inputs& inputs) {
   if (std::string doubt = end_in_doubt(inputs); !doubt.empty()) return {{}, std::move(doubt)};
-  Result<std::optional<Stats>> read = read_kernel_stats("", options, inputs);
+  Result<std::optional<Stats>> read = read_kernel_stats(inputs);
   if (!read.ok()) return {{}, read.error().message};
   if (!*read) return {{}, "mb_stats was not recorded"};
   return {stats::known_counters(**read), {}};
@@ -126,33 +132,33 @@ constexpr std::uint64_t kSpaceSteps = 256;
 using Pieces = std::vector<std::vector<stats::FilePieces>>;
 
 // Keeps the free space in the course of a run for a page and for a timeline.
-void keep_free_space(const ComparisonOptions& wanted, const report::ReplayReport& report,
+void keep_free_space(const RunSpec& spec, const report::ReplayReport& report,
                      replay::Accounts& accounts) {
-  if (wanted.for_page || wanted.spaces)
-    accounts.add<FreeSpaceAccount>(report, wanted.for_page ? kPageFrames : 0,
-                                   wanted.spaces ? kSpaceSteps : 0);
+  if (spec.for_page || spec.spaces)
+    accounts.add<FreeSpaceAccount>(report, spec.for_page ? kPageFrames : 0,
+                                   spec.spaces ? kSpaceSteps : 0);
 }
 
 // Follows the recorded kernel and keeps its results. The recorded free space is the same in each
 // pass of the following, whatever the policy.
-Status follow(replay::Session& session, const InputOptions& options,
-              const ComparisonOptions& wanted, const Inputs& inputs, Comparison& out,
+Status follow(replay::Session& session, const RunSpec& spec, const Inputs& inputs, Comparison& out,
               Pieces& pieces) {
   report::ReplayReport& report = out.report;
   replay::Setup setup = {nullptr, inputs.recorded};
+  setup.check_every = check_every(spec);
   setup.keep = [&](replay::Accounts& accounts) {
     accounts.add<replay::WriteOrder>();
-    if (wanted.rows || !wanted.writers.numbers.empty())
+    if (spec.rows || !spec.writers.empty())
       accounts.add<replay::DecisionRows>(replay::DecisionRows::Of::recorded);
-    keep_free_space(wanted, report, accounts);
+    keep_free_space(spec, report, accounts);
   };
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
-  report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
+  report.kernel = summarize_recorded(followed, recorded_stats(inputs));
   FreeSpaceAccount* const space = followed.engine->find<FreeSpaceAccount>();
   if (space != nullptr && report.kernel->run)
     report.kernel->run->history = std::move(space->page.history);
-  if (wanted.spaces) out.spaces.push_back(std::move(space->timeline.history));
-  if (report.kernel->run && wanted.files > 0)
+  if (spec.spaces) out.spaces.push_back(std::move(space->timeline.history));
+  if (report.kernel->run && spec.files > 0)
     pieces.push_back(stats::file_pieces(followed.engine->files()));
   if (auto* rows = followed.engine->find<replay::DecisionRows>()) out.recorded = std::move(*rows);
   return {};
@@ -161,14 +167,14 @@ Status follow(replay::Session& session, const InputOptions& options,
 // Explains the decisions with the most steps. Needs extra runs, because these decisions are known
 // only at the end.
 Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
-                       report::ReplayReport& report) {
+                       unsigned threads, report::ReplayReport& report) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
     std::vector<std::uint64_t> decisions;
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
       decisions.push_back(slow.number);
     setups[i].keep = explanations_of(std::move(decisions));
   }
-  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
+  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups, threads));
   for (std::size_t i = 0; i < runs.size(); ++i)
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
       report.runs[i].explained.push_back(explanation(runs[i], slow.number));
@@ -196,7 +202,8 @@ replay::AddAccounts log_with(std::vector<std::uint64_t> requests) {
 // Finds where each run first differs from the first run. Describing both decisions needs extra
 // runs, one for each policy, because the request is known only at the end.
 Status find_partings(const replay::Session& session, const std::vector<replay::Setup>& setups,
-                     const std::vector<replay::Run>& runs, report::ReplayReport& report) {
+                     unsigned threads, const std::vector<replay::Run>& runs,
+                     report::ReplayReport& report) {
   const auto log_of = [&](std::size_t i) -> const replay::DecisionLog& {
     return *runs[i].engine->find<replay::DecisionLog>();
   };
@@ -216,7 +223,7 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   }
   if (parted.empty()) return {};
   again.front().keep = log_with(std::move(of_first));
-  E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
+  E4R_TRY(const std::vector<replay::Run> told, session.what_if(again, threads));
   const auto text = [&](std::size_t run, std::uint64_t entry) {
     return told[run].engine->find<replay::DecisionLog>()->text(entry);
   };
@@ -230,14 +237,14 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
 
 // Makes a setup for each policy, all with the same settings and accounts.
 Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::Policy*>& policies,
-                                             const InputOptions& options,
-                                             const replay::AddAccounts& keep, const Inputs& inputs,
-                                             const Listener& listener) {
+                                             const RunSpec& spec, const replay::AddAccounts& keep,
+                                             const Inputs& inputs, const Listener& listener) {
   std::vector<replay::Setup> out;
   for (const allocator::Policy* policy : policies) {
     warn_of_cold_kernel(*policy, inputs, listener);
     replay::Setup& setup = out.emplace_back(make_setup(*policy, inputs.recorded, inputs));
-    E4R_CHECK(apply_settings(setup.tunables, options.settings));
+    E4R_CHECK(apply_settings(setup.tunables, spec.settings));
+    setup.check_every = check_every(spec);
     keep_also(setup, keep);
   }
   return out;
@@ -245,48 +252,45 @@ Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::
 
 }  // namespace
 
-Result<Comparison> compare(const InputOptions& options, const ComparisonOptions& wanted,
-                           const Inputs& inputs, const Listener& listener) {
-  if (!wanted.writers.numbers.empty() && inputs.capture &&
-      capture::is_anonymous(inputs.capture->start()))
+Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const Listener& listener) {
+  if (!spec.writers.empty() && inputs.capture && capture::is_anonymous(inputs.capture->start()))
     return error(
         "{}: is anonymous, so its times are a count of events: --writers needs a capture with the "
         "times of the recording",
         inputs.capture->path());
-  replay::Session session(inputs.source, inputs.trace,
-                          session_options(options, inputs, listener.progress));
+  replay::Session session(inputs.source, inputs.trace, session_options(inputs, listener.progress));
   Comparison out;
-  report::ReplayReport& report = out.report = start_report(options, inputs);
+  report::ReplayReport& report = out.report = start_report(inputs);
   Pieces pieces;
-  E4R_CHECK(follow(session, options, wanted, inputs, out, pieces));
-  if (!wanted.force) E4R_CHECK(check_fidelity(report, options, inputs));
+  E4R_CHECK(follow(session, spec, inputs, out, pieces));
+  if (!spec.force) E4R_CHECK(check_fidelity(report, inputs));
   const auto keep = [&](replay::Accounts& accounts) {
-    if (options.explain != 0) explanations_of({options.explain})(accounts);
-    if (wanted.first_difference) accounts.add<replay::DecisionLog>();
-    if (wanted.rows) accounts.add<replay::DecisionRows>();
-    if (wanted.for_page) accounts.add<replay::CostProfile>();
-    keep_free_space(wanted, report, accounts);
+    if (spec.explain != 0) explanations_of({spec.explain})(accounts);
+    if (spec.first_difference) accounts.add<replay::DecisionLog>();
+    if (spec.rows) accounts.add<replay::DecisionRows>();
+    if (spec.for_page) accounts.add<replay::CostProfile>();
+    keep_free_space(spec, report, accounts);
   };
-  E4R_TRY(
-      std::vector<replay::Setup> setups,
-      setups_of(wanted.policies.empty() ? with_neighbours(report.recorded_policy) : wanted.policies,
-                options, keep, inputs, listener));
-  E4R_TRY(out.runs, session.what_if(setups));
+  E4R_TRY(std::vector<replay::Setup> setups,
+          setups_of(spec.policies.empty() ? with_neighbours(report.recorded_policy) : spec.policies,
+                    spec, keep, inputs, listener));
+  E4R_TRY(out.runs, session.what_if(setups, spec.threads));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {
     report.runs.push_back(results::outcome_of(out.runs[i]));
-    E4R_TRY(report.runs.back().explanation, explained(options, out.runs[i]));
+    E4R_TRY(report.runs.back().explanation, explained(spec.explain, out.runs[i]));
     if (auto* space = out.runs[i].engine->find<FreeSpaceAccount>()) {
       report.runs.back().history = std::move(space->page.history);
-      if (wanted.spaces) out.spaces.push_back(std::move(space->timeline.history));
+      if (spec.spaces) out.spaces.push_back(std::move(space->timeline.history));
     }
-    if (wanted.files > 0) pieces.push_back(stats::file_pieces(out.runs[i].engine->files()));
+    if (spec.files > 0) pieces.push_back(stats::file_pieces(out.runs[i].engine->files()));
   }
-  if (wanted.first_difference) E4R_CHECK(find_partings(session, setups, out.runs, report));
-  if (!wanted.writers.numbers.empty())
-    E4R_CHECK(simulate_writers(session, setups, out.recorded, wanted.writers, listener, report));
-  if (wanted.for_page) E4R_CHECK(explain_slowest(session, std::move(setups), report));
-  if (wanted.files > 0) {
-    report.fragmented = report::most_fragmented(pieces, wanted.files);
+  if (spec.first_difference)
+    E4R_CHECK(find_partings(session, setups, spec.threads, out.runs, report));
+  if (!spec.writers.empty())
+    E4R_CHECK(simulate_writers(session, setups, out.recorded, spec, listener, report));
+  if (spec.for_page) E4R_CHECK(explain_slowest(session, std::move(setups), spec.threads, report));
+  if (spec.files > 0) {
+    report.fragmented = report::most_fragmented(pieces, spec.files);
     E4R_CHECK(name_files(inputs, listener, *report.fragmented));
   }
   listener.progress.wipe();
@@ -425,7 +429,7 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
 
 // Runs one replay at a time: a timed kernel needs the processor for itself.
 Status simulate_writers(replay::Session& session, std::span<const replay::Setup> setups,
-                        const replay::DecisionRows& recorded, const WriterOptions& options,
+                        const replay::DecisionRows& recorded, const RunSpec& spec,
                         const Listener& listener, report::ReplayReport& report) {
   Thinking thinking = thinking_of(recorded);
   // Tolerates a few: writeback may run beside a single writer.
@@ -446,9 +450,9 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
   for (std::size_t i = 0; i < setups.size(); ++i) {
     replay::Setup setup = setups[i];
     setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::LockOperations>(); };
-    for (const unsigned writers : options.numbers) {
+    for (const unsigned writers : spec.writers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
-      const unsigned cpus = options.cpus == 0 ? writers : options.cpus;
+      const unsigned cpus = spec.cpus == 0 ? writers : spec.cpus;
       setup.writers = writers;
       E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
       Replayed requests(replay, thinking.ns);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/inputs.h"
+#include "app/run_spec.h"
 #include "replay/accounts.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
@@ -23,28 +24,21 @@ namespace e4r::app {
 // were read, or the capture has no end. Empty if they are usable, or without a capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
 
-// Reads mb_groups at the end of the run. `given` is a file that the user named.
+// Reads mb_groups at the end of the run.
 [[nodiscard]] Result<std::optional<std::vector<state::MbGroup>>> read_kernel_groups(
-    const std::string& given, const InputOptions& options, const Inputs& inputs);
+    const Inputs& inputs);
 // Reads the counts of mb_stats in the recorded run: those at the end minus those at the capture's
 // start.
 [[nodiscard]] Result<std::optional<std::vector<stats::MbStat>>> read_kernel_stats(
-    const std::string& given, const InputOptions& options, const Inputs& inputs);
+    const Inputs& inputs);
 
-// Returns the source of the mb_stats found without the user's help if it says that the kernel did
-// not count; otherwise empty.
-[[nodiscard]] Result<std::string> uncounted_stats(const InputOptions& options,
-                                                  const Inputs& inputs);
+// Returns the source of the mb_stats if it says that the kernel did not count; otherwise empty.
+[[nodiscard]] Result<std::string> uncounted_stats(const Inputs& inputs);
 
 // Returns the mb_stats for the recorded kernel's column, or the reason why it is missing.
-[[nodiscard]] report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs);
+[[nodiscard]] report::KernelStats recorded_stats(const Inputs& inputs);
 
 // Simulates many writers that make the recorded requests (contention/simulation.h).
-
-struct WriterOptions {
-  std::vector<unsigned> numbers;  // numbers of writers; empty: no simulation
-  unsigned cpus = 0;              // 0: one for each writer
-};
 
 // Parses the numbers of --writers, "1,2,4". The Error names the invalid one.
 [[nodiscard]] Result<std::vector<unsigned>> parse_writers(std::string_view text);
@@ -64,27 +58,15 @@ struct Thinking {
 };
 [[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
 
-// Replays each setup once more for each number of writers, one replay at a time, and records its
-// locks. Simulates writers that make the requests. Fills by_writers in the report's runs, which
-// correspond to the setups.
+// Replays each setup once more for each number of RunSpec::writers, one replay at a time, and
+// records its locks. Simulates writers that make the requests. Fills by_writers in the report's
+// runs, which correspond to the setups.
 [[nodiscard]] Status simulate_writers(replay::Session& session,
                                       std::span<const replay::Setup> setups,
-                                      const replay::DecisionRows& recorded,
-                                      const WriterOptions& options, const Listener& listener,
-                                      report::ReplayReport& report);
+                                      const replay::DecisionRows& recorded, const RunSpec& spec,
+                                      const Listener& listener, report::ReplayReport& report);
 
 // The use case of `e4replay replay`: what other policies would have done with a trace.
-
-struct ComparisonOptions {
-  std::vector<const allocator::Policy*> policies;  // empty: the recorded one and its neighbours
-  bool force = false;             // answer even if the model does not follow the recorded kernel
-  bool first_difference = false;  // find where each policy first differs from the first policy
-  bool for_page = false;  // record the history of free space and explain the slowest decisions
-  bool rows = false;      // keep a row for each request
-  WriterOptions writers;  // numbers of writers to simulate
-  std::size_t files = 0;  // how many of the most fragmented files to name
-  bool spaces = false;    // record free space over the course of the runs (Comparison::spaces)
-};
 
 struct Comparison {
   report::ReplayReport report;
@@ -98,8 +80,7 @@ struct Comparison {
 // Follows the recorded kernel, then replays under each policy. `inputs` must outlive the runs.
 // Fails as check_fidelity() does unless `force`, on an invalid setting, if the decision to explain
 // does not exist, or if a kernel ends.
-[[nodiscard]] Result<Comparison> compare(const InputOptions& options,
-                                         const ComparisonOptions& wanted, const Inputs& inputs,
+[[nodiscard]] Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs,
                                          const Listener& listener);
 
 }  // namespace e4r::app

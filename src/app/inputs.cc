@@ -167,10 +167,9 @@ bool is_image(const std::string& path) {
 Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace& trace,
                           std::uint32_t groups, const Listener& listener,
                           allocator::Tunables& recorded) {
-  const bool given =
-      std::any_of(options.settings.begin(), options.settings.end(),
-                  [](const std::string& setting) { return setting.starts_with("possible_cpus="); });
-  if (given || recorded.possible_cpus != 0 || trace.summary().streams_without_start == 0) return {};
+  if (!options.finds_cpus || recorded.possible_cpus != 0 ||
+      trace.summary().streams_without_start == 0)
+    return {};
   const auto events = trace.cursor();
   E4R_TRY(const replay::StreamGoalCount found, replay::count_stream_goals(*events, groups));
   recorded.possible_cpus = found.goals;
@@ -199,7 +198,8 @@ Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
 
 void declare_reads(const InputOptions& options, Outputs& outputs) {
   outputs.reads(options.image);
-  outputs.reads(options.tunables_file);
+  for (const std::string& file : {options.tunables_file, options.mb_groups, options.mb_stats})
+    outputs.reads(file);
   declare_trace_reads(options.trace.empty() ? options.image : options.trace, outputs);
 }
 
@@ -259,9 +259,9 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   source.geometry.discard = recorded.mount.discard;
   E4R_CHECK(
       find_possible_cpus(options, trace, source.geometry.groups, listener, recorded.tunables));
-  Inputs out = {std::move(capture),
+  Inputs out = {given,
+                std::move(capture),
                 image_path,
-                options.image,
                 std::move(image),
                 std::move(trace),
                 std::move(source),
@@ -362,7 +362,7 @@ Status name_files(const Inputs& inputs, const Listener& listener, report::Fragme
   }
   if (found.unreadable > 0)
     listener.warn(fmt::format("{}: {} directories cannot be read, so paths may be missing",
-                              escaped(inputs.image_name), format_count(found.unreadable)));
+                              escaped(inputs.options.image), format_count(found.unreadable)));
   return {};
 }
 

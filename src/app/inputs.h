@@ -73,20 +73,20 @@ void declare_trace_reads(const std::string& path, Outputs& outputs);
 // (.e4c) that contains all of these.
 
 struct InputOptions : TraceOptions {
-  std::string image;                  // the image, or a capture without a separate trace
-  std::string tunables_file;          // empty: the file beside the trace
-  std::vector<std::string> settings;  // NAME=VALUE for the replays; not derived from the inputs
-  bool strict = false;                // fail on damaged groups instead of leaving them out
-  bool check = false;                 // verify the allocator's invariants during replays
-  unsigned threads = 0;               // 0: one per CPU
-  std::uint64_t explain = 0;          // the decision to explain; 0: do not explain
+  std::string image;  // the image, or a capture without a separate trace
+  // The recorded kernel's files; empty: the capture's, or those beside the trace.
+  std::string tunables_file;
+  std::string mb_groups, mb_stats;  // from the end of the recording
+  bool strict = false;              // fail on damaged groups instead of leaving them out
+  bool finds_cpus = true;           // derive the number of possible CPUs if it was not recorded
+  unsigned threads = 0;             // that read the image; 0: one per CPU
 };
 
 // The opened and parsed inputs.
 struct Inputs {
+  InputOptions options;                     // as given
   std::optional<capture::Capture> capture;  // the source of all members, or of all but the image
   std::string image_path;                   // path to open the image again
-  std::string image_name;                   // the image's name in messages
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;

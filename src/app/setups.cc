@@ -126,7 +126,7 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
   };
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
     return make_decider(*setup.policy, setup.tunables,
-                        {inputs.source, inputs.image_path, inputs.image_name}, warm != nullptr);
+                        {inputs.source, inputs.image_path, inputs.options.image}, warm != nullptr);
   };
   return out;
 }
@@ -162,11 +162,8 @@ Status check_settings(const std::vector<std::string>& settings) {
   return apply_settings(scratch, settings);
 }
 
-replay::SessionOptions session_options(const InputOptions& options, const Inputs& inputs,
-                                       Progress& progress) {
+replay::SessionOptions session_options(const Inputs& inputs, Progress& progress) {
   replay::SessionOptions out;
-  out.threads = options.threads;
-  out.check = options.check;
   if (inputs.warm) out.warm = std::make_shared<replay::WarmStart>(*inputs.warm);
   out.release = inputs.release;
   if (progress.active())
@@ -177,9 +174,9 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
   return out;
 }
 
-report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs) {
+report::ReplayReport start_report(const Inputs& inputs) {
   report::ReplayReport out;
-  out.image_path = options.image;
+  out.image_path = inputs.options.image;
   out.superblock = inputs.image.superblock();
   out.bad_groups = inputs.image.bad_groups().size();
   out.trace_path = inputs.trace.name();
@@ -205,13 +202,13 @@ std::string explanation(const replay::Run& run, std::uint64_t decision) {
   return explanations == nullptr ? std::string() : explanations->text(decision);
 }
 
-Result<std::string> explained(const InputOptions& options, const replay::Run& run) {
-  if (options.explain == 0) return std::string();
-  std::string text = explanation(run, options.explain);
+Result<std::string> explained(std::uint64_t decision, const replay::Run& run) {
+  if (decision == 0) return std::string();
+  std::string text = explanation(run, decision);
   if (!text.empty()) return text;
   return error(
       "--explain {}: the trace has {} decisions, or an earlier request had served this range",
-      options.explain, run.engine->decisions());
+      decision, run.engine->decisions());
 }
 
 }  // namespace e4r::app

@@ -11,6 +11,7 @@
 
 #include "allocator/decider.h"
 #include "app/inputs.h"
+#include "app/run_spec.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
 #include "util/output.h"
@@ -80,15 +81,19 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);
 
+// Setup::check_every for the run.
+[[nodiscard]] inline std::uint64_t check_every(const RunSpec& spec) {
+  return spec.check ? replay::Setup::kOften : 0;
+}
+
 // Validates settings before any work starts.
 [[nodiscard]] Status check_settings(const std::vector<std::string>& settings);
 
 // `progress` must outlive the session.
-[[nodiscard]] replay::SessionOptions session_options(const InputOptions& options,
-                                                     const Inputs& inputs, Progress& progress);
+[[nodiscard]] replay::SessionOptions session_options(const Inputs& inputs, Progress& progress);
 
 // Starts a report with its head: image, trace, and free extents before the run.
-[[nodiscard]] report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs);
+[[nodiscard]] report::ReplayReport start_report(const Inputs& inputs);
 
 // Lets the setup keep further accounts.
 void keep_also(replay::Setup& setup, replay::AddAccounts more);
@@ -99,8 +104,8 @@ void keep_also(replay::Setup& setup, replay::AddAccounts more);
 // The explanation of a decision; empty if the run was not asked for it or made no such decision.
 [[nodiscard]] std::string explanation(const replay::Run& run, std::uint64_t decision);
 
-// The requested explanation, from the run; empty without a request. Fails if no decision has that
+// The explanation of RunSpec::explain; empty without such a request. Fails if no decision has that
 // number.
-[[nodiscard]] Result<std::string> explained(const InputOptions& options, const replay::Run& run);
+[[nodiscard]] Result<std::string> explained(std::uint64_t decision, const replay::Run& run);
 
 }  // namespace e4r::app

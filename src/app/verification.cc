@@ -23,7 +23,8 @@ std::string check_text(const std::vector<std::string>& checks) {
 }
 
 // Lists possible causes other than the model.
-std::vector<std::string> doubts(const InputOptions& options, const Inputs& inputs) {
+std::vector<std::string> doubts(const Inputs& inputs) {
+  const InputOptions& options = inputs.options;
   std::vector<std::string> out;
   if (!options.generation.empty())
     out.push_back(
@@ -43,15 +44,14 @@ std::vector<std::string> doubts(const InputOptions& options, const Inputs& input
 }
 
 // Advice for a model that does not follow the trace.
-std::string advice(const report::ReplayReport& report, const InputOptions& options,
-                   const Inputs& inputs) {
+std::string advice(const report::ReplayReport& report, const Inputs& inputs) {
   const bool modelled = replay::is_modelled(report.trace);
   std::string out =
       modelled ? "" : fmt::format("no policy here decides like Linux {}; ", kernel_text(report));
   for (const std::string& line : trace::not_understood(report.trace)) out += line + "; ";
   if (report.trace.lost_any())
     return out + "events were lost while recording (`e4replay trace info`), so record it again";
-  const std::vector<std::string> checks = doubts(options, inputs);
+  const std::vector<std::string> checks = doubts(inputs);
   if (!checks.empty()) return out + check_text(checks);
   return out +
          "image and tunables are the capture's own and no event was lost, so the model differs "
@@ -60,8 +60,7 @@ std::string advice(const report::ReplayReport& report, const InputOptions& optio
 
 }  // namespace
 
-Status check_fidelity(const report::ReplayReport& report, const InputOptions& options,
-                      const Inputs& inputs) {
+Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs) {
   const replay::Agreement& a = *report.recorded;
   if (a.follows()) return {};
   constexpr const char* kForce = "--force answers anyway";
@@ -77,7 +76,7 @@ Status check_fidelity(const report::ReplayReport& report, const InputOptions& op
       "`e4replay verify` shows more; {}",
       report.trace_path, *a.percent_identical(), format_count(a.requests), report.recorded_policy,
       replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
-      first->fields, advice(report, options, inputs), kForce);
+      first->fields, advice(report, inputs), kForce);
 }
 
 void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener) {
@@ -113,19 +112,17 @@ Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded
   return followed;
 }
 
-Followed::Followed(const InputOptions& options, const Inputs& inputs,
-                   replay::SessionOptions session)
-    : options_(options),
-      inputs_(inputs),
+Followed::Followed(const Inputs& inputs, replay::SessionOptions session)
+    : inputs_(inputs),
       session_(inputs.source, inputs.trace, std::move(session)),
-      report_(start_report(options, inputs)) {}
+      report_(start_report(inputs)) {}
 
 Status Followed::follow(bool force, std::span<const allocator::Policy* const> policies,
                         const Listener& listener) {
   const auto done = follow_into(session_, {nullptr, inputs_.recorded}, report_);
   listener.progress.wipe();
   if (!done.ok()) return done.error();
-  if (!force) E4R_CHECK(check_fidelity(report_, options_, inputs_));
+  if (!force) E4R_CHECK(check_fidelity(report_, inputs_));
   warn_of_fidelity(report_, listener);
   for (const allocator::Policy* policy : policies) warn_of_cold_kernel(*policy, inputs_, listener);
   return {};
@@ -152,14 +149,13 @@ struct KernelsAccount {
   std::optional<std::vector<stats::MbStat>> stats;
 };
 
-Result<KernelsAccount> read_account(const VerificationOptions& wanted, const InputOptions& options,
-                                    const Inputs& inputs, const Listener& listener) {
+Result<KernelsAccount> read_account(const Inputs& inputs, const Listener& listener) {
   KernelsAccount out;
-  const bool given = !wanted.mb_groups.empty() || !wanted.mb_stats.empty();
+  const bool given = !inputs.options.mb_groups.empty() || !inputs.options.mb_stats.empty();
   if (!end_in_doubt(inputs).empty() && !given) return out;
-  E4R_TRY(out.groups, read_kernel_groups(wanted.mb_groups, options, inputs));
-  if (wanted.mb_stats.empty()) {
-    E4R_TRY(const std::string uncounted, uncounted_stats(options, inputs));
+  E4R_TRY(out.groups, read_kernel_groups(inputs));
+  if (inputs.options.mb_stats.empty()) {
+    E4R_TRY(const std::string uncounted, uncounted_stats(inputs));
     if (!uncounted.empty()) {
       listener.warn(fmt::format(
           "{}: the kernel did not count (mb_stats was 0), so its counters are not compared",
@@ -167,7 +163,7 @@ Result<KernelsAccount> read_account(const VerificationOptions& wanted, const Inp
       return out;
     }
   }
-  E4R_TRY(out.stats, read_kernel_stats(wanted.mb_stats, options, inputs));
+  E4R_TRY(out.stats, read_kernel_stats(inputs));
   return out;
 }
 
@@ -187,18 +183,21 @@ Status compare(const KernelsAccount& kernel, const replay::Run& run, results::Ou
   return {};
 }
 
-Result<replay::Followed> follow_recorded(replay::Session& session,
-                                         const allocator::Tunables& tunables) {
+// A kernel's code cannot be corrected after a difference, so it only decides alone.
+Result<replay::Followed> follow_recorded(replay::Session& session, replay::Setup setup) {
+  setup.policy = nullptr;
+  setup.make = nullptr;
+  setup.keep = nullptr;
   replay::Followed out;
-  E4R_TRY(out.run, session.follow_recorded({nullptr, tunables}));
+  E4R_TRY(out.run, session.follow_recorded(std::move(setup)));
   return out;
 }
 
 // Explains the requested decision, or else the first that differs. The latter is known only at the
 // end, so a second run explains it, made in the same way as `told`.
-Result<std::string> explain(replay::Session& session, replay::Setup setup,
-                            const InputOptions& options, bool free_run, const replay::Run& told) {
-  if (options.explain != 0) return explained(options, told);
+Result<std::string> explain(replay::Session& session, replay::Setup setup, std::uint64_t wanted,
+                            bool free_run, const replay::Run& told) {
+  if (wanted != 0) return explained(wanted, told);
   const replay::Divergence* diverged = told.engine->agreement().first_divergence();
   if (diverged == nullptr) return std::string();
   setup.keep = explanations_of({diverged->decision});
@@ -208,26 +207,25 @@ Result<std::string> explain(replay::Session& session, replay::Setup setup,
 
 }  // namespace
 
-Result<report::ReplayReport> verify(const InputOptions& options, const VerificationOptions& wanted,
-                                    const Inputs& inputs, const Listener& listener) {
-  const allocator::Policy* const policy = wanted.policy;
+Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
+                                    const Listener& listener) {
+  const allocator::Policy* const policy = spec.policies.empty() ? nullptr : spec.policies.front();
   allocator::Tunables tunables = inputs.recorded;
-  E4R_CHECK(apply_settings(tunables, options.settings));
-  E4R_TRY(const KernelsAccount kernel, read_account(wanted, options, inputs, listener));
-  replay::Session session(inputs.source, inputs.trace,
-                          session_options(options, inputs, listener.progress));
-  report::ReplayReport report = start_report(options, inputs);
+  E4R_CHECK(apply_settings(tunables, spec.settings));
+  E4R_TRY(const KernelsAccount kernel, read_account(inputs, listener));
+  replay::Session session(inputs.source, inputs.trace, session_options(inputs, listener.progress));
+  report::ReplayReport report = start_report(inputs);
   replay::Setup setup = {policy, tunables};
   setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::WriteOrder>(); };
   if (policy != nullptr) {
     warn_of_cold_kernel(*policy, inputs, listener);
     setup = make_setup(*policy, tunables, inputs);
   }
-  // A kernel's code cannot be corrected after a difference, so it only decides alone.
+  setup.check_every = check_every(spec);
   const bool by_kernel = setup.make != nullptr;
-  if (options.explain != 0) keep_also(setup, explanations_of({options.explain}));
+  if (spec.explain != 0) keep_also(setup, explanations_of({spec.explain}));
   E4R_TRY(replay::Followed both,
-          by_kernel ? follow_recorded(session, tunables) : session.follow_beside_alone(setup));
+          by_kernel ? follow_recorded(session, setup) : session.follow_beside_alone(setup));
   const replay::Run& followed = both.run;
   if (!by_kernel) setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
@@ -241,7 +239,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
     E4R_TRY(both.alone, session.free_run(setup));
   }
   const replay::Run& alone = *both.alone;
-  const bool told_alone = wanted.free_run || by_kernel;
+  const bool told_alone = spec.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
   // Reading mb_groups loaded all groups in the recorded kernel. A deciding kernel keeps its own
   // account.
@@ -250,7 +248,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   if (!told_alone) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   E4R_CHECK(compare(kernel, told, run));
-  E4R_TRY(run.explanation, explain(session, setup, options, told_alone, told));
+  E4R_TRY(run.explanation, explain(session, setup, spec.explain, told_alone, told));
   report.runs.push_back(std::move(run));
   return report;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/inputs.h"
+#include "app/run_spec.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
 
@@ -16,8 +17,7 @@ namespace e4r::app {
 // Fails if the model does not follow the recorded kernel, or if that cannot be determined. The
 // Error names the first divergence, possible causes, and --force. `report` holds the findings of
 // Session::follow_recorded.
-[[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const InputOptions& options,
-                                    const Inputs& inputs);
+[[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs);
 
 // Warns if an answer is less reliable than it seems.
 void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener);
@@ -32,8 +32,8 @@ void warn_of_fidelity(const report::ReplayReport& report, const Listener& listen
 // it.
 class Followed {
  public:
-  // `options` and `inputs` must outlive the object. `session` comes from session_options().
-  Followed(const InputOptions& options, const Inputs& inputs, replay::SessionOptions session);
+  // `inputs` must outlive the object. `session` comes from session_options().
+  Followed(const Inputs& inputs, replay::SessionOptions session);
 
   // Follows the recorded kernel; must come before any replay. Fails as check_fidelity() does,
   // unless `force`. Warns of consequences for the policies.
@@ -52,7 +52,6 @@ class Followed {
   [[nodiscard]] const report::ReplayReport& report() const { return report_; }
 
  private:
-  const InputOptions& options_;
   const Inputs& inputs_;
   replay::Session session_;
   report::ReplayReport report_;
@@ -60,20 +59,11 @@ class Followed {
 
 // The use case of `e4replay verify`: whether a policy decides as the recorded kernel did.
 
-struct VerificationOptions {
-  const allocator::Policy* policy = nullptr;  // null: the recorded kernel's
-  bool free_run = false;                      // report the run that decides alone
-  // The kernel's files from the end; empty: the capture's, or those beside the trace.
-  std::string mb_groups;
-  std::string mb_stats;
-};
-
 // Follows the recorded kernel, then decides alone, and compares decisions, groups and counters with
 // the kernel's, under the recorded tunables with the settings applied. A kernel's code only decides
 // alone. Fails on an invalid setting, a trace without closed decisions, unreadable input, and a
 // kernel that ends.
-[[nodiscard]] Result<report::ReplayReport> verify(const InputOptions& options,
-                                                  const VerificationOptions& wanted,
-                                                  const Inputs& inputs, const Listener& listener);
+[[nodiscard]] Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
+                                                  const Listener& listener);
 
 }  // namespace e4r::app

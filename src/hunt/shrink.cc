@@ -171,9 +171,9 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
   app::InputOptions input;
   input.image = path;
   E4R_TRY(const app::Inputs inputs, app::open_inputs(input, listener));
-  report::ReplayReport report = app::start_report(input, inputs);
+  report::ReplayReport report = app::start_report(inputs);
   replay::Session session(inputs.source, inputs.trace,
-                          app::session_options(input, inputs, listener.progress));
+                          app::session_options(inputs, listener.progress));
   E4R_TRY(const replay::Run followed,
           app::follow_into(session, {nullptr, inputs.recorded}, report));
   std::array<Places, 2> places;

@@ -35,7 +35,6 @@ struct Image::Data {
 };
 
 struct Recording::Data {
-  e4r::app::InputOptions options;
   e4r::app::Inputs inputs;
 };
 
@@ -67,9 +66,8 @@ class Access {
   static EventReader reader(std::unique_ptr<e4r::trace::EventSource> events) {
     return EventReader(std::make_unique<EventReader::Data>(EventReader::Data{std::move(events)}));
   }
-  static Recording recording(e4r::app::InputOptions options, e4r::app::Inputs inputs) {
-    return Recording(
-        std::make_shared<Recording::Data>(Recording::Data{std::move(options), std::move(inputs)}));
+  static Recording recording(e4r::app::Inputs inputs) {
+    return Recording(std::make_shared<Recording::Data>(Recording::Data{std::move(inputs)}));
   }
   static std::shared_ptr<Image::Data> image_data() { return std::make_shared<Image::Data>(); }
 };

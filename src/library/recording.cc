@@ -20,10 +20,10 @@ e4r::app::InputOptions wanted_of(const RecordingOptions& options) {
   return wanted;
 }
 
-Result<Recording> open_wanted(e4r::app::InputOptions wanted, const Listener& listener) {
+Result<Recording> open_wanted(const e4r::app::InputOptions& wanted, const Listener& listener) {
   const Hearing hearing(listener);
   E4R_TRY(e4r::app::Inputs inputs, e4r::app::open_inputs(wanted, hearing.listener()));
-  return Access::recording(std::move(wanted), std::move(inputs));
+  return Access::recording(std::move(inputs));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Result<Recording> Recording::open_any_ratio(const RecordingOptions& options,
                                             const Listener& listener) {
   e4r::app::InputOptions wanted = wanted_of(options);
   wanted.any_ratio = true;
-  return open_wanted(std::move(wanted), listener);
+  return open_wanted(wanted, listener);
 }
 
 Result<Recording> Recording::open(const std::string& capture, const Listener& listener) {
@@ -59,7 +59,7 @@ Image Recording::image() const {
   image->image = &inputs.image;
   image->source = &inputs.source;
   image->path = inputs.image_path;
-  image->name = inputs.image_name;
+  image->name = inputs.options.image;
   image->tunables = inputs.recorded;
   image->file_system = public_file_system(inputs.image.superblock());
   return Access::make<Image>(image);

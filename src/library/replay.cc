@@ -17,9 +17,8 @@ struct Sweep::Data {
         listener(std::move(told)),
         hearing(listener),
         followed(
-            Access::data(recording)->options, Access::data(recording)->inputs,
-            app::session_options(Access::data(recording)->options, Access::data(recording)->inputs,
-                                 hearing.listener().progress)) {}
+            Access::data(recording)->inputs,
+            app::session_options(Access::data(recording)->inputs, hearing.listener().progress)) {}
 
   Recording recording;
   Listener listener;
@@ -29,45 +28,44 @@ struct Sweep::Data {
 
 namespace {
 
-// The recording's options, with the options of one call.
+// The run that a call asks for, except for its policies.
 template <class Options>
-app::InputOptions with(app::InputOptions inputs, const Options& options) {
-  inputs.settings = options.settings;
-  inputs.check = options.check;
-  inputs.threads = options.threads;
-  return inputs;
+app::RunSpec spec_of(const Options& options) {
+  app::RunSpec out;
+  out.settings = options.settings;
+  out.check = options.check;
+  out.threads = options.threads;
+  return out;
 }
 
 }  // namespace
 
 Result<Report> replay(const Recording& recording, const ReplayOptions& options,
                       const Listener& listener) {
-  const auto& data = Access::data(recording);
-  const app::InputOptions inputs = with(data->options, options);
-  app::ComparisonOptions wanted;
-  wanted.force = options.force;
+  app::RunSpec spec = spec_of(options);
+  spec.force = options.force;
   for (const std::string& name : options.policies) {
     E4R_TRY(const e4r::allocator::Policy* policy, app::parse_policy(name));
-    wanted.policies.push_back(policy);
+    spec.policies.push_back(policy);
   }
   E4R_CHECK(app::check_settings(options.settings));
   const Hearing hearing(listener);
-  E4R_TRY(app::Comparison made, app::compare(inputs, wanted, data->inputs, hearing.listener()));
+  E4R_TRY(app::Comparison made,
+          app::compare(spec, Access::data(recording)->inputs, hearing.listener()));
   return Access::report(std::move(made.report), false);
 }
 
 Result<Report> verify(const Recording& recording, const VerifyOptions& options,
                       const Listener& listener) {
-  const auto& data = Access::data(recording);
-  const app::InputOptions inputs = with(data->options, options);
-  app::VerificationOptions wanted;
-  wanted.free_run = options.free_run;
+  app::RunSpec spec = spec_of(options);
+  spec.free_run = options.free_run;
   if (!options.policy.empty()) {
-    E4R_TRY(wanted.policy, app::parse_policy(options.policy));
+    E4R_TRY(const e4r::allocator::Policy* policy, app::parse_policy(options.policy));
+    spec.policies = {policy};
   }
   const Hearing hearing(listener);
   E4R_TRY(e4r::report::ReplayReport made,
-          app::verify(inputs, wanted, data->inputs, hearing.listener()));
+          app::verify(spec, Access::data(recording)->inputs, hearing.listener()));
   return Access::report(std::move(made), true);
 }
 

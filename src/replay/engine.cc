@@ -20,17 +20,18 @@ Status told_where(const Status& status, std::uint64_t decision) {
 }  // namespace
 
 Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
-               EngineOptions options)
-    : translation_(options.writers),
-      options_(std::move(options)),
+               const Setup& setup, const TraceFacts& trace)
+    : translation_(setup.writers),
+      check_every_(setup.check_every),
+      trace_(trace),
       source_(source),
       decider_(std::move(decider)) {
-  if (options_.keep) options_.keep(accounts_);
+  if (setup.keep) setup.keep(accounts_);
   accounts_.begin(*decider_);
 }
 
 Status Engine::run(trace::EventSource& events) {
-  OpReader ops(events, geometry(), options_.warm, late());
+  OpReader ops(events, geometry(), trace_.warm, late());
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return end(ops);
@@ -43,9 +44,8 @@ Status Engine::advance(const Op& op) {
   E4R_CHECK(step(op));
   if (stopped_) return error("stopped");
   ++steps_;
-  if (options_.check && steps_ % options_.check_every == 0) E4R_CHECK(check_state(op));
-  if (options_.progress && steps_ % kProgressEvery == 1 && !options_.progress(op.ordinal))
-    return error("stopped");
+  if (check_every_ != 0 && steps_ % check_every_ == 0) E4R_CHECK(check_state(op));
+  if (progress_ && steps_ % kProgressEvery == 1 && !progress_(op.ordinal)) return error("stopped");
   return {};
 }
 
@@ -54,7 +54,7 @@ Status Engine::end(const OpReader& ops) {
   E4R_CHECK(finish());
   tally_.unanswered = ops.unanswered();
   tally_.bad_frees += state().bad_frees();
-  return options_.check ? check_state(Op{}) : Status();
+  return check_every_ != 0 ? check_state(Op{}) : Status();
 }
 
 Status Engine::step(const Op& op) {
@@ -130,13 +130,13 @@ void Engine::on_commit(const Op& op) {
   if (op.kind == Op::Kind::commit_flushing) return decider_->begin_commit();
   ++tally_.commits;
   decider_->end_commit();
-  if (!options_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
+  if (!trace_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
 }
 
 // The state at this moment decides what FITRIM sends from a group.
 void Engine::on_trim(const Op& op) {
-  if (op.request > options_.trims.size()) return;
-  const RecordedTrim& recorded = options_.trims[op.request - 1];
+  if (op.request > trace_.trims.size()) return;
+  const RecordedTrim& recorded = trace_.trims[op.request - 1];
   Trimming trimming;
   allocator::Trim& trim = trimming.trim;
   trim.group = op.group;
@@ -233,7 +233,7 @@ void Engine::note(const Decided& decided) {
 }
 
 void Engine::count(const Op& op, const allocator::Decision& decision) {
-  if (options_.check) check_result(op, decision);
+  if (check_every_ != 0) check_result(op, decision);
   ++tally_.requests;
   hash_.add(decision.success ? decision.block : 0, decision.len);
   tally_.guessed_sizes += decision.size_guessed ? 1 : 0;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "allocator/decider.h"
@@ -15,26 +16,20 @@
 #include "replay/accounts.h"
 #include "replay/agreement.h"
 #include "replay/intake.h"
+#include "replay/setup.h"
 #include "replay/translation.h"
 #include "replay/trims.h"
 
 namespace e4r::replay {
 
-struct EngineOptions {
-  // Verify every result (inside its group, clear of metadata). Every `check_every` operations,
-  // verify every invariant of the state.
-  bool check = false;
-  std::uint64_t check_every = 4096;
+// What the whole trace shows, and the first operation needs already.
+struct TraceFacts {
+  bool warm = false;  // the file system had been mounted for a while before the trace
   // The trace has ext4_discard_blocks, which shows when a worker discards. Otherwise it discards as
   // each commit ends.
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims). Must outlive the engine.
-  std::span<const RecordedTrim> trims;
-  bool warm = false;           // the file system had been mounted for a while before the trace
-  unsigned writers = 1;        // number of writers whose requests come in any order (Translation)
-  AddAccounts keep = nullptr;  // may be empty
-  // Called now and then. Returning false ends the run with the Error "stopped". May be empty.
-  std::function<bool(std::uint64_t events)> progress;
+  std::span<const RecordedTrim> trims = {};
 };
 
 // Takes one decider through a trace. The driver (Follow, FreeRun or WhatIf) decides what becomes of
@@ -59,6 +54,11 @@ class Engine {
   // decider's.
   Status step(const Op& op);
   Status finish();
+  // Calls `progress` now and then during a run. Returning false ends the run with the Error
+  // "stopped".
+  void report_to(std::function<bool(std::uint64_t events)> progress) {
+    progress_ = std::move(progress);
+  }
   // Acts as a read of mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1) and
   // shows the buddies of groups that were not loaded before.
   void load_all_groups();
@@ -109,7 +109,7 @@ class Engine {
  protected:
   // `source`: the state from which the decider began; must outlive the engine.
   Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
-         EngineOptions options);
+         const Setup& setup, const TraceFacts& trace);
 
   // ---- Implemented by the driver.
 
@@ -145,7 +145,7 @@ class Engine {
   // Notes which file blocks the recorded answer holds.
   void record_data(const Op& op);
   // The file system had been mounted for a while before the trace.
-  [[nodiscard]] bool is_warm() const { return options_.warm; }
+  [[nodiscard]] bool is_warm() const { return trace_.warm; }
   // Frees a range of blocks, group by group. Returns false if a part was not allocated.
   bool free_range(BlockRange range, bool file_data);
   // Returns blocks of one group that were just allocated.
@@ -177,7 +177,9 @@ class Engine {
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
 
-  EngineOptions options_;
+  const std::uint64_t check_every_;  // as in Setup
+  const TraceFacts trace_;
+  std::function<bool(std::uint64_t events)> progress_;
   const state::Source& source_;
   Accounts accounts_;  // outlive the decider, which may note locks
   std::unique_ptr<allocator::Decider> decider_;

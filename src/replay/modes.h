@@ -32,9 +32,9 @@ struct InputTable {
 class Follow : public Engine {
  public:
   // `late`: requests that are decided at the place of their answer, ascending.
-  Follow(const state::Source& source, std::unique_ptr<allocator::Model> model,
-         EngineOptions options, std::vector<std::uint64_t> late = {})
-      : Engine(source, std::move(model), std::move(options)),
+  Follow(const state::Source& source, std::unique_ptr<allocator::Model> model, const Setup& setup,
+         const TraceFacts& trace, std::vector<std::uint64_t> late = {})
+      : Engine(source, std::move(model), setup, trace),
         model_(static_cast<allocator::Model&>(decider())) {
     inputs_.late = std::move(late);
   }
@@ -80,8 +80,8 @@ class WhatIf : public Engine {
  public:
   // `inputs`: from a Follow of the same trace; must outlive the run.
   WhatIf(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
-         EngineOptions options, const InputTable& inputs)
-      : Engine(source, std::move(decider), std::move(options)), inputs_(inputs) {}
+         const Setup& setup, const TraceFacts& trace, const InputTable& inputs)
+      : Engine(source, std::move(decider), setup, trace), inputs_(inputs) {}
 
  protected:
   // Told of the decision for a request, which an earlier request may have served already.

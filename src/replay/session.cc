@@ -87,7 +87,6 @@ class Session::Replays {
   [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
 
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
-  [[nodiscard]] const SessionOptions& options() const { return options_; }
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
   [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
 
@@ -103,7 +102,7 @@ class Session::Replays {
   // Makes the driver and measures how long that took.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> made_ready(const Setup& setup, const Inputs&... inputs) const;
-  [[nodiscard]] EngineOptions engine_options(const Setup& setup) const;
+  [[nodiscard]] TraceFacts facts() const;
   [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup) const;
   [[nodiscard]] Result<Followed> follow_learning(const Setup& recorded, bool beside);
   [[nodiscard]] Status read_trims();
@@ -120,28 +119,18 @@ class Session::Replays {
   std::optional<OpList> ops_;  // for replays that change the order of operations
 };
 
-EngineOptions Session::Replays::engine_options(const Setup& setup) const {
-  EngineOptions options;
-  options.check = options_.check;
-  options.warm = warm() != nullptr;
-  options.discards_recorded = trace_.summary().count(trace::EventKind::discard_blocks) > 0;
-  options.trims = trims_;
-  options.writers = setup.writers;
-  options.keep = setup.keep;
-  if (options_.progress)
-    options.progress = [this, name = setup.policy->name](std::uint64_t events) {
-      return options_.progress(name, events);
-    };
-  return options;
+TraceFacts Session::Replays::facts() const {
+  return {warm() != nullptr, trace_.summary().count(trace::EventKind::discard_blocks) > 0, trims_};
 }
 
 template <class Driver, class... Inputs>
 Result<std::unique_ptr<Engine>> Session::Replays::make_engine(const Setup& setup,
                                                               const Inputs&... inputs) const {
+  std::unique_ptr<Engine> engine;
   if constexpr (std::is_same_v<Driver, Follow>) {
-    return std::unique_ptr<Engine>(std::make_unique<Follow>(
-        source_, make_model(source_, *setup.policy, setup.tunables, warm()), engine_options(setup),
-        inputs...));
+    engine = std::make_unique<Follow>(source_,
+                                      make_model(source_, *setup.policy, setup.tunables, warm()),
+                                      setup, facts(), inputs...);
   } else {
     std::unique_ptr<allocator::Decider> decider;
     if (setup.make) {
@@ -149,9 +138,13 @@ Result<std::unique_ptr<Engine>> Session::Replays::make_engine(const Setup& setup
     } else {
       decider = make_model(source_, *setup.policy, setup.tunables, warm());
     }
-    return std::unique_ptr<Engine>(
-        std::make_unique<Driver>(source_, std::move(decider), engine_options(setup), inputs...));
+    engine = std::make_unique<Driver>(source_, std::move(decider), setup, facts(), inputs...);
   }
+  if (options_.progress)
+    engine->report_to([this, name = setup.policy->name](std::uint64_t events) {
+      return options_.progress(name, events);
+    });
+  return engine;
 }
 
 template <class Driver, class... Inputs>
@@ -212,8 +205,8 @@ Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
 Status Session::Replays::read_trims() {
   const trace::TraceSummary& summary = trace_.summary();
   if (!trims_.empty() || summary.count(trace::EventKind::trim_all_free) == 0) return {};
-  const bool discards = summary.count(trace::EventKind::discard_blocks) > 0;
-  E4R_TRY(trims_, recorded_trims(*trace_.cursor(), source_.geometry, discards, warm() != nullptr));
+  E4R_TRY(trims_, recorded_trims(*trace_.cursor(), source_.geometry, facts().discards_recorded,
+                                 warm() != nullptr));
   return {};
 }
 
@@ -284,16 +277,15 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
 }
 
 Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
-  EngineOptions options = engine_options(setup);
-  options.keep = nullptr;
-  Follow trial(source_, make_model(source_, *setup.policy, setup.tunables, warm()),
-               std::move(options));
+  Setup bare = setup;
+  bare.keep = nullptr;
+  E4R_TRY(const std::unique_ptr<Engine> trial, make_engine<Follow>(bare));
   const auto events = trace_.cursor();
   OpReader ops(*events, source_.geometry, warm() != nullptr, {});
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
-    const Status status = op == nullptr ? trial.end(ops) : trial.advance(*op);
-    if (trial.agreement().differing() > best_differing_) return false;
+    const Status status = op == nullptr ? trial->end(ops) : trial->advance(*op);
+    if (trial->agreement().differing() > best_differing_) return false;
     E4R_CHECK(status);
     if (op == nullptr) return true;
   }
@@ -366,8 +358,9 @@ std::vector<Result<Run>> Session::what_if_in_lockstep(std::span<const Setup> set
   return replays_->what_if_in_lockstep(setups);
 }
 
-Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) const {
-  const unsigned threads = thread_count(replays_->options().threads);
+Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups,
+                                          unsigned threads) const {
+  threads = thread_count(threads);
   const std::size_t size = in_lockstep(setups, threads);
   std::vector<std::vector<Result<Run>>> results((setups.size() + size - 1) / size);
   parallel_for(threads, results.size(), [&](std::size_t i) {

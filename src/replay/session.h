@@ -9,14 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/tunables.h"
-#include "replay/accounts.h"
+#include "replay/setup.h"
 #include "util/status.h"
 
-namespace e4r::allocator {
-class Decider;
-struct Policy;
-}  // namespace e4r::allocator
 namespace e4r::state {
 struct Source;
 }
@@ -29,20 +24,7 @@ namespace e4r::replay {
 
 class Engine;
 class SideBySide;
-struct Setup;
 struct WarmStart;
-// Makes the decider of one replay. `warm`: null if the file system had just been mounted.
-using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
-    const Setup& setup, const WarmStart* warm)>;
-
-// One policy with its tunables.
-struct Setup {
-  const allocator::Policy* policy = nullptr;
-  allocator::Tunables tunables;
-  DeciderMaker make = nullptr;  // empty: the policy's model decides. Not for a run that follows
-  unsigned writers = 1;  // writers whose requests come in any order. Not for a run that follows
-  AddAccounts keep = nullptr;  // may be empty
-};
 
 // A finished engine and its time.
 struct Run {
@@ -63,11 +45,10 @@ struct Followed {
   std::optional<Run> alone;
 };
 
+// What is known of a recording beside its trace, and who hears of progress.
 struct SessionOptions {
-  unsigned threads = 0;                   // policies replayed at once; 0: one per CPU
   std::shared_ptr<const WarmStart> warm;  // of a file system with a past; null otherwise
   std::string release;                    // of the recorded kernel, as `uname -r`; empty: unknown
-  bool check = false;                     // verify the state's invariants on the way
   // Called with a policy's progress, from any thread. Returning false ends the run with the Error
   // "stopped". May be empty.
   std::function<bool(std::string_view policy, std::uint64_t events)> progress;
@@ -109,8 +90,10 @@ class Session {
   // time in all, and more memory. Returns 1 if a setup has a decider of its own, which may be a
   // process.
   [[nodiscard]] std::size_t in_lockstep(std::span<const Setup> setups, unsigned threads) const;
-  // Replays under each setup, in threads. The runs have the order of the setups.
-  [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups) const;
+  // Replays under each setup, in so many threads (0: one per CPU). The runs have the order of the
+  // setups.
+  [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups,
+                                                 unsigned threads) const;
 
   // Begins a replay in which the caller advances each of the setup's writers. The session must
   // outlive it.

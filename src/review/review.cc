@@ -141,9 +141,8 @@ Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
                             const app::Listener& listener) {
   Case out;
   const app::Listener noted = noting(out, listener);
-  const app::InputOptions options = app::input_options(name, wanted.threads);
-  E4R_TRY(const app::Inputs inputs, open_inputs(options, noted));
-  app::Followed followed(options, inputs, app::session_options(options, inputs, listener.progress));
+  E4R_TRY(const app::Inputs inputs, open_inputs(app::input_options(name, wanted.threads), noted));
+  app::Followed followed(inputs, app::session_options(inputs, listener.progress));
   out.name = short_name(name);
   out.where = name.name;
   out.bytes = inputs.image.superblock().blocks_count * inputs.image.superblock().block_size();

@@ -10,11 +10,11 @@ namespace e4r::sweep {
 namespace {
 
 // Shows the progress of following the capture. Later the sweep itself counts points.
-replay::SessionOptions quiet_session(const app::InputOptions& options, const app::Inputs& inputs,
-                                     Progress& progress, const bool& followed) {
-  replay::SessionOptions out = app::session_options(options, inputs, progress);
+replay::SessionOptions quiet_session(const app::Inputs& inputs, Progress& progress,
+                                     const bool& followed) {
+  replay::SessionOptions out = app::session_options(inputs, progress);
   if (out.progress)
-    out.progress = [show = std::move(out.progress), &followed, name = options.image](
+    out.progress = [show = std::move(out.progress), &followed, name = inputs.options.image](
                        std::string_view what, std::uint64_t events) {
       return followed || show(fmt::format("{}: {}", name, what), events);
     };
@@ -23,27 +23,23 @@ replay::SessionOptions quiet_session(const app::InputOptions& options, const app
 
 }  // namespace
 
-OpenCapture::OpenCapture(app::InputOptions options, app::Inputs inputs,
-                         const app::Listener& listener)
-    : options_(std::move(options)),
-      inputs_(std::move(inputs)),
+OpenCapture::OpenCapture(app::Inputs inputs, const app::Listener& listener)
+    : inputs_(std::move(inputs)),
       listener_(listener),
-      recording_(options_, inputs_,
-                 quiet_session(options_, inputs_, listener_.progress, followed_)) {}
+      recording_(inputs_, quiet_session(inputs_, listener_.progress, followed_)) {}
 
 Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const app::CaptureName& name, bool sets_cpus,
                                                        unsigned threads,
                                                        const app::Listener& listener) {
   app::InputOptions options = app::input_options(name, threads);
-  if (sets_cpus) options.settings = {"possible_cpus=0"};  // skips the search for its value
+  options.finds_cpus = !sets_cpus;
   CaptureId id;
   id.name = name.name;
   E4R_CHECK(identify_trace(name.trace.empty() ? name.image : name.trace, id));
   E4R_TRY(app::Inputs inputs, open_inputs(options, listener));
   id.image_sum = source_sum(inputs.source);
   id.recorded = inputs.recorded;
-  std::unique_ptr<OpenCapture> out(
-      new OpenCapture(std::move(options), std::move(inputs), listener));
+  std::unique_ptr<OpenCapture> out(new OpenCapture(std::move(inputs), listener));
   out->id_ = std::move(id);
   return out;
 }

@@ -40,9 +40,8 @@ class OpenCapture {
   [[nodiscard]] Subject subject() const;
 
  private:
-  OpenCapture(app::InputOptions options, app::Inputs inputs, const app::Listener& listener);
+  OpenCapture(app::Inputs inputs, const app::Listener& listener);
 
-  app::InputOptions options_;
   app::Inputs inputs_;
   app::Listener listener_;
   CaptureId id_;

@@ -52,11 +52,11 @@ class WritersOf : public testing::TestWithParam<std::pair<const char*, const cha
 TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
   const auto [name, policy] = GetParam();
   const test::Opened opened(name);
-  ComparisonOptions wanted;
-  wanted.policies = {allocator::find_policy(policy)};
-  wanted.writers = {{1, 2, 16}, 0};
-  wanted.force = true;
-  const auto compared = compare(opened.options, wanted, opened.inputs, opened.listener);
+  RunSpec spec;
+  spec.policies = {allocator::find_policy(policy)};
+  spec.writers = {1, 2, 16};
+  spec.force = true;
+  const auto compared = compare(spec, opened.inputs, opened.listener);
   ASSERT_TRUE(compared.ok()) << compared.error().message;
   std::uint64_t first = UINT64_MAX, last = 0;
   for (const replay::DecisionRow& row : compared->recorded.all()) {
@@ -84,10 +84,10 @@ INSTANTIATE_TEST_SUITE_P(Captures, WritersOf,
 // An anonymous capture has no times.
 TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   const test::Opened opened("corpus/mail-1k.e4c");
-  ComparisonOptions wanted;
-  wanted.policies = {allocator::find_policy("legacy")};
-  wanted.writers = {{2}, 0};
-  const auto compared = compare(opened.options, wanted, opened.inputs, opened.listener);
+  RunSpec spec;
+  spec.policies = {allocator::find_policy("legacy")};
+  spec.writers = {2};
+  const auto compared = compare(spec, opened.inputs, opened.listener);
   ASSERT_FALSE(compared.ok());
   EXPECT_NE(compared.error().message.find("anonymous"), std::string::npos);
 }

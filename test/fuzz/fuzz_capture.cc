@@ -62,9 +62,10 @@ void follow(const capture::Capture& capture, const trace::PackedTrace& trace) {
                                         allocator::Tunables().mb_stream_req);
   if (!warm.ok()) return;
   options.warm = std::make_shared<replay::WarmStart>(*std::move(warm));
-  options.check = true;
   replay::Session session(source, trace, options);
-  const auto run = session.follow_recorded({nullptr, allocator::defaults_for(source.geometry)});
+  replay::Setup setup = {nullptr, allocator::defaults_for(source.geometry)};
+  setup.check_every = replay::Setup::kOften;
+  const auto run = session.follow_recorded(setup);
   if (run.ok()) return;
   std::fprintf(stderr, "fuzz_capture: %s\n", run.error().message.c_str());
   std::abort();

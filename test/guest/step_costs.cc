@@ -147,7 +147,7 @@ Status replay_into(Costs& costs, Alike& alike, const allocator::Policy& policy,
   Progress progress(false);
   const app::Listener listener = {progress, [](const std::string&) {}};
   E4R_TRY(const app::Inputs inputs, open_inputs(options, listener));
-  replay::Session session(inputs.source, inputs.trace, session_options(options, inputs, progress));
+  replay::Session session(inputs.source, inputs.trace, session_options(inputs, progress));
   E4R_CHECK(session.follow_recorded({nullptr, inputs.recorded}).ok() ? Status()
                                                                      : error("cannot follow"));
   E4R_TRY(const replay::Run run, noted_run(session, policy, inputs));

@@ -351,12 +351,12 @@ TEST_P(EngineTest, WritersSideBySideShareAndLoseNothing) {
     };
     auto out = std::make_unique<Served>();
     out->ops = *std::move(ops);
-    replay::EngineOptions options;
-    options.writers = writers;
+    replay::Setup setup;
+    setup.writers = writers;
     auto engine = std::make_unique<replay::WhatIf>(
         recording.fs().source(),
-        replay::make_model(recording.fs().source(), policy, recording.tunables(), nullptr), options,
-        inputs);
+        replay::make_model(recording.fs().source(), policy, recording.tunables(), nullptr), setup,
+        replay::TraceFacts{}, inputs);
     out->replay = std::make_unique<SideBySide>(out->ops, std::move(engine), writers);
     take_turns(*out->replay, writers, 7);
     EXPECT_EQ(out->engine().tally().bad_frees, 0u);

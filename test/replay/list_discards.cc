@@ -37,8 +37,7 @@ Status list(const app::InputOptions& options, const std::string& policy_name, bo
     }
   }
   E4R_TRY(const allocator::Policy* policy, app::parse_policy(policy_name));
-  replay::Session session(inputs.source, inputs.trace,
-                          app::session_options(options, inputs, progress));
+  replay::Session session(inputs.source, inputs.trace, app::session_options(inputs, progress));
   E4R_TRY(const replay::Run run, session.follow(app::make_setup(*policy, inputs.recorded, inputs)));
   const allocator::Discards* discards = run.engine->discards();
   if (discards == nullptr)

@@ -85,10 +85,9 @@ struct Overlapping {
   }
   // The agreement of following the trace, and of deciding alone.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> agreements() {
-    replay::SessionOptions options;
-    options.check = true;
-    replay::Session session(fs.source(), packed_trace(events, trace::Generation::v6_5), options);
-    const replay::Setup setup = {&rig.allocator.policy(), rig.tunables};
+    replay::Session session(fs.source(), packed_trace(events, trace::Generation::v6_5), {});
+    replay::Setup setup = {&rig.allocator.policy(), rig.tunables};
+    setup.check_every = replay::Setup::kOften;
     auto followed = session.follow(setup);
     auto alone = session.free_run(setup);
     EXPECT_TRUE(followed.ok() && alone.ok());
@@ -232,7 +231,7 @@ TEST(SessionInLockstep, OneThatCannotBeginLeavesTheOthersAsTheyAre) {
   ASSERT_TRUE(!runs[0].ok() && runs[1].ok());
   EXPECT_EQ(runs[0].error().message, "no kernel");
   EXPECT_EQ(runs[1]->engine->hash().value(), trace.hash_alone(setups[1]));
-  EXPECT_TRUE(!trace.session.what_if(setups).ok());
+  EXPECT_TRUE(!trace.session.what_if(setups, 0).ok());
 }
 
 TEST(SessionInLockstep, EveryThreadHasSomethingToDo) {

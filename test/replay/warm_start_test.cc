@@ -66,10 +66,10 @@ double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& w
                          double* alone = nullptr) {
   replay::SessionOptions options;
   if (warm) options.warm = std::make_shared<WarmStart>(*warm);
-  options.check = true;
   replay::Session session(half.source(), packed_trace(half.events(), trace::Generation::v6_1),
                           options);
-  const replay::Setup setup = {&half.policy(), half.tunables()};
+  replay::Setup setup = {&half.policy(), half.tunables()};
+  setup.check_every = replay::Setup::kOften;
   auto run = session.follow(setup);
   EXPECT_TRUE(run.ok()) << run.error().message;
   if (alone != nullptr) {
@@ -576,13 +576,12 @@ TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
   warm.rank_by_average = {3, 2, 1};  // for another file system
   warm.groups.push_back({});
   warm.groups.back().number = UINT32_MAX;
-  replay::EngineOptions options;
-  options.warm = true;
-  options.check = true;
+  replay::Setup setup;
+  setup.check_every = replay::Setup::kOften;
   replay::Follow engine(
       fs.source(),
       replay::make_model(fs.source(), *allocator::find_policy("legacy"), rig.tunables, &warm),
-      options);
+      setup, {.warm = true});
   MemorySource none({});
   EXPECT_TRUE(engine.run(none).ok());
 }

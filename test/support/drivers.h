@@ -19,34 +19,33 @@ struct Replayed {
 };
 
 // Verifies the invariants once per `operations` operations.
-inline replay::EngineOptions checked_every(std::uint64_t operations) {
-  replay::EngineOptions options;
-  options.check = true;
-  options.check_every = operations;
-  return options;
+inline replay::Setup checked_every(std::uint64_t operations) {
+  replay::Setup setup;
+  setup.check_every = operations;
+  return setup;
 }
 
 // Replays the events once. Driver::follow writes `inputs`; the other drivers read it.
 inline Replayed replay_as(Driver driver, const state::Source& source,
                           const allocator::Policy& policy, const allocator::Tunables& tunables,
                           std::span<const trace::Event> events, replay::InputTable& inputs,
-                          replay::EngineOptions options = checked_every(1),
+                          const replay::Setup& setup = checked_every(1),
                           const replay::WarmStart* warm = nullptr) {
   MemorySource stream(events);
   auto model = replay::make_model(source, policy, tunables, warm);
-  options.warm = warm != nullptr;
+  const replay::TraceFacts trace = {.warm = warm != nullptr};
   Replayed out;
   if (driver == Driver::follow) {
-    auto follow = std::make_unique<replay::Follow>(source, std::move(model), options);
+    auto follow = std::make_unique<replay::Follow>(source, std::move(model), setup, trace);
     out.status = follow->run(stream);
     inputs = follow->take_inputs();
     out.engine = std::move(follow);
     return out;
   }
   if (driver == Driver::free_run)
-    out.engine = std::make_unique<replay::FreeRun>(source, std::move(model), options, inputs);
+    out.engine = std::make_unique<replay::FreeRun>(source, std::move(model), setup, trace, inputs);
   else
-    out.engine = std::make_unique<replay::WhatIf>(source, std::move(model), options, inputs);
+    out.engine = std::make_unique<replay::WhatIf>(source, std::move(model), setup, trace, inputs);
   out.status = out.engine->run(stream);
   return out;
 }

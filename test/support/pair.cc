@@ -359,13 +359,13 @@ struct Case {
 // Replays once. Returns what went wrong.
 std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
                         const allocator::Tunables& tunables) {
-  replay::EngineOptions options = checked_every(it.check_every);
+  replay::Setup setup = checked_every(it.check_every);
   if (it.explained != 0)
-    options.keep = [&it](replay::Accounts& accounts) {
+    setup.keep = [&it](replay::Accounts& accounts) {
       accounts.add<replay::Explanations>(std::vector{it.explained});
     };
   const Replayed replayed = replay_as(driver, *it.source, policy, tunables, it.events, it.inputs,
-                                      options, it.warm ? &*it.warm : nullptr);
+                                      setup, it.warm ? &*it.warm : nullptr);
   if (!replayed.status.ok()) return replayed.status.error().message;
   const replay::Engine& engine = *replayed.engine;
   if (engine.state().bad_frees() > 0) return "ranges were given back that were free already";

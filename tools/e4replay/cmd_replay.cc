@@ -20,8 +20,7 @@ namespace e4r::tools {
 namespace cmd_replay {
 namespace {
 
-struct Options {
-  InputArguments in;
+struct Options : InputArguments {
   std::string policies;  // empty: the recorded kernel's and its neighbours
   std::string html;
   std::string decisions;
@@ -31,18 +30,15 @@ struct Options {
   std::string cpus;
   bool histogram = false;
   bool all = false;
-  std::size_t files = 0;  // 0: no list was requested
-  bool first_difference = false;
-  bool force = false;
   std::string kernel_log;
 };
 
 Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
-  if (!options.in.json.empty())
-    E4R_CHECK(write_output(replay_json(report), outputs.named(options.in.json)));
+  if (!options.json.empty())
+    E4R_CHECK(write_output(replay_json(report), outputs.named(options.json)));
   if (!options.html.empty())
     E4R_CHECK(write_output(replay_html(report), outputs.named(options.html)));
-  if (options.in.json == "-" || options.html == "-") return {};
+  if (options.json == "-" || options.html == "-") return {};
   print_report(replay_text(report, {options.histogram, options.all}));
   return {};
 }
@@ -107,12 +103,11 @@ Status check_new(const std::string& table) {
                table);
 }
 
-Result<Outputs> declare_files(const Options& options,
-                              const std::vector<const allocator::Policy*>& policies) {
+Result<Outputs> declare_files(const Options& options) {
   Outputs outputs;
-  declare_reads(options.in, outputs);
-  app::declare_reads(policies, outputs);
-  E4R_CHECK(outputs.writes(options.in.json));
+  declare_reads(options.open, outputs);
+  app::declare_reads(options.spec.policies, outputs);
+  E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.kernel_log));
   E4R_CHECK(outputs.writes(options.html));
   E4R_CHECK(outputs.writes(options.decisions, exports::kind_of(options.decisions)));
@@ -125,40 +120,35 @@ Result<Outputs> declare_files(const Options& options,
   return outputs;
 }
 
-Result<int> run(const Options& options) {
-  app::ComparisonOptions wanted;
+// Reads names and numbers. The Error is one of usage.
+Status resolve(Options& options) {
+  app::RunSpec& spec = options.spec;
   if (!options.policies.empty()) {
-    auto given = app::parse_policies(options.policies);
-    if (!given.ok()) return usage_error(given.error().message);
-    wanted.policies = *std::move(given);
+    E4R_TRY(spec.policies, app::parse_policies(options.policies));
   }
-  if (!options.write_image.empty() && wanted.policies.size() != 1)
-    return usage_error("--write-image needs a single policy: give it with -p");
-  if (const Status status = app::check_settings(options.in.settings); !status.ok())
-    return usage_error("--set: " + status.error().message);
+  if (!options.write_image.empty() && spec.policies.size() != 1)
+    return error("--write-image needs a single policy: give it with -p");
+  E4R_CHECK(tools::resolve(options));
   if (!options.writers.empty()) {
-    auto given = app::parse_writers(options.writers);
-    if (!given.ok()) return usage_error(given.error().message);
-    wanted.writers.numbers = *std::move(given);
+    E4R_TRY(spec.writers, app::parse_writers(options.writers));
   }
   if (!options.cpus.empty()) {
-    const auto cpus = app::parse_cpus(options.cpus);
-    if (!cpus.ok()) return usage_error(cpus.error().message);
-    wanted.writers.cpus = *cpus;
+    E4R_TRY(spec.cpus, app::parse_cpus(options.cpus));
   }
-  wanted.files = options.files;
-  wanted.force = options.force;
-  wanted.first_difference = options.first_difference;
-  wanted.for_page = !options.html.empty();
-  wanted.rows = !options.decisions.empty() || !options.perfetto.empty();
-  wanted.spaces = !options.perfetto.empty();
+  spec.for_page = !options.html.empty();
+  spec.spaces = !options.perfetto.empty();
+  spec.rows = !options.decisions.empty() || !options.perfetto.empty();
   if (const Status status = exports::check_name(options.decisions); !status.ok())
-    return usage_error("--decisions " + status.error().message);
-  E4R_TRY(const Outputs outputs, declare_files(options, wanted.policies));
-  Progress progress(!options.in.no_progress);
+    return error("--decisions {}", status.error().message);
+  return {};
+}
+
+Result<int> answer(const Options& options) {
+  E4R_TRY(const Outputs outputs, declare_files(options));
+  Progress progress(!options.no_progress);
   const app::Listener listener = {progress, warn};
-  E4R_TRY(const app::Inputs inputs, open_inputs(options.in, listener));
-  E4R_TRY(const app::Comparison comparison, compare(options.in, wanted, inputs, listener));
+  E4R_TRY(const app::Inputs inputs, open_inputs(options.open, listener));
+  E4R_TRY(const app::Comparison comparison, compare(options.spec, inputs, listener));
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
     E4R_CHECK(
@@ -170,6 +160,12 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
+Result<int> run(Options& options) {
+  if (const Status status = resolve(options); !status.ok())
+    return usage_error(status.error().message);
+  return answer(options);
+}
+
 Status take_files(const std::string& text, Options& options) {
   constexpr std::size_t kFiles = 10;  // where no number is given
   const auto number = text.empty() ? Result<std::uint64_t>(kFiles) : parse_u64(text);
@@ -177,13 +173,13 @@ Status take_files(const std::string& text, Options& options) {
     return error(
         "--files: '{}' is not a number of files: give --files=20, or --files behind the inputs",
         text);
-  options.files = *number;
+  options.spec.files = *number;
   return {};
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
-  declare_inputs(app, options->in);
+  declare_inputs(app, *options);
   app.add_option("-p,--policy", options->policies,
                  "policies, comma-separated (default: the recorded kernel's and its neighbours)")
       .type_name("POLICY[,POLICY...]");
@@ -191,7 +187,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "
                  "the start image's)")
       .type_name("OUT");
-  app.add_flag("--force", options->force,
+  app.add_flag("--force", options->spec.force,
                "answer although the model follows less than 90 % of the recorded decisions");
   app.add_flag("--all", options->all,
                "show every row of the table, even if it is alike in all columns");
@@ -202,7 +198,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .may_lack_value()
       .type_name("[N]");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
-  app.add_flag("--first-difference", options->first_difference,
+  app.add_flag("--first-difference", options->spec.first_difference,
                "name the first decision that each policy makes otherwise than the first policy");
   const DeclaredOption writers =
       app.add_option("--writers", options->writers,

@@ -13,70 +13,70 @@ namespace e4r::tools {
 namespace cmd_verify {
 namespace {
 
-struct Options {
-  InputArguments in;
+struct Options : InputArguments {
   std::string policy;
-  std::string mb_groups;
-  std::string mb_stats;
   std::string html;
-  bool free_run = false;
   std::string kernel_log;
 };
 
 Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
-  if (!options.in.json.empty())
-    E4R_CHECK(write_output(replay_json(report), outputs.named(options.in.json)));
+  if (!options.json.empty())
+    E4R_CHECK(write_output(replay_json(report), outputs.named(options.json)));
   if (!options.html.empty())
     E4R_CHECK(write_output(verify_html(report), outputs.named(options.html)));
-  if (options.in.json == "-" || options.html == "-") return {};
+  if (options.json == "-" || options.html == "-") return {};
   print_report(verify_text(report));
   return {};
 }
 
-Result<Outputs> declare_files(const Options& options, const allocator::Policy* policy) {
+Result<Outputs> declare_files(const Options& options) {
   Outputs outputs;
-  declare_reads(options.in, outputs);
-  if (policy != nullptr) app::declare_reads({&policy, 1}, outputs);
-  outputs.reads(options.mb_groups);
-  outputs.reads(options.mb_stats);
-  E4R_CHECK(outputs.writes(options.in.json));
+  declare_reads(options.open, outputs);
+  app::declare_reads(options.spec.policies, outputs);
+  E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.kernel_log));
   E4R_CHECK(outputs.writes(options.html));
   return outputs;
 }
 
-Result<int> run(const Options& options) {
-  app::VerificationOptions wanted = {nullptr, options.free_run, options.mb_groups,
-                                     options.mb_stats};
+// Reads the policy's name. The Error is one of usage.
+Status resolve(Options& options) {
   if (!options.policy.empty()) {
-    auto given = app::parse_policy(options.policy);
-    if (!given.ok()) return usage_error(given.error().message);
-    wanted.policy = *given;
+    E4R_TRY(const allocator::Policy* policy, app::parse_policy(options.policy));
+    options.spec.policies = {policy};
   }
-  if (const Status status = app::check_settings(options.in.settings); !status.ok())
-    return usage_error("--set: " + status.error().message);
-  E4R_TRY(const Outputs outputs, declare_files(options, wanted.policy));
-  Progress progress(!options.in.no_progress);
+  return tools::resolve(options);
+}
+
+Result<int> answer(const Options& options) {
+  E4R_TRY(const Outputs outputs, declare_files(options));
+  Progress progress(!options.no_progress);
   const app::Listener listener = {progress, warn};
-  E4R_TRY(const app::Inputs inputs, open_inputs(options.in, listener));
-  auto report = verify(options.in, wanted, inputs, listener);
+  E4R_TRY(const app::Inputs inputs, open_inputs(options.open, listener));
+  auto report = verify(options.spec, inputs, listener);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
   E4R_CHECK(print(*report, options, outputs));
   return report->runs.front().agrees() ? kDone : kDisagreed;
 }
 
+Result<int> run(Options& options) {
+  if (const Status status = resolve(options); !status.ok())
+    return usage_error(status.error().message);
+  return answer(options);
+}
+
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
-  declare_inputs(app, options->in);
+  declare_inputs(app, *options);
   app.add_option("-p,--policy", options->policy, "policy to hold against the recorded kernel")
       .type_name("POLICY");
-  app.add_flag("--free-run", options->free_run,
+  app.add_flag("--free-run", options->spec.free_run,
                "decide alone to the end instead of putting mismatches right");
-  app.add_option("--mb-groups", options->mb_groups,
+  app.add_option("--mb-groups", options->open.mb_groups,
                  "the kernel's mb_groups at the end (default: NAME.mb_groups beside the trace)")
       .type_name("FILE");
-  app.add_option("--mb-stats", options->mb_stats,
+  app.add_option("--mb-stats", options->open.mb_stats,
                  "the kernel's mb_stats at the end (default: NAME.mb_stats beside the trace)")
       .type_name("FILE");
   app.add_option("--html", options->html, "write the result as a page as well; -: instead")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/inputs.h"
+#include "app/run_spec.h"
 #include "common/completion.h"
 #include "review/review.h"
 #include "util/output.h"
@@ -34,7 +35,9 @@ namespace e4r::tools {
 
 class CommandLine;
 
-struct InputArguments : app::InputOptions {
+struct InputArguments {
+  app::InputOptions open;  // what to open
+  app::RunSpec spec;       // what to run on it; see resolve()
   std::string json;
   bool no_progress = false;
 };
@@ -45,6 +48,9 @@ inline constexpr const char* kAnyRatioHelp =
 
 // Declares them on a subcommand.
 void declare_inputs(CommandLine& app, InputArguments& options);
+
+// Completes what to open and what to run once the command line is read. The Error is one of usage.
+[[nodiscard]] Status resolve(InputArguments& options);
 
 // The options by which `review` and `hunt` name the two policies that they compare.
 
