@@ -221,10 +221,10 @@ TraceWriter::Open TraceWriter::open(const Thread& thread, const allocator::Reque
   event.count = asked;
   event.logical = request.logical;
   event.goal = request.goal;
-  event.lleft = request.left_logical;
-  event.lright = request.right_logical;
-  event.pleft = request.left_block;
-  event.pright = request.right_block;
+  event.left_logical = request.left_logical;
+  event.right_logical = request.right_logical;
+  event.left_block = request.left_block;
+  event.right_block = request.right_block;
   if (inputs_) {
     event.has_inputs = true;
     event.i_size = request.size_hint;

@@ -188,10 +188,10 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
   r.len = op.closing.seen ? op.closing.orig.len : op.request_len;
   r.logical = op.logical;
   r.goal = op.goal;
-  r.left_block = op.pleft;
-  r.right_block = op.pright;
-  r.left_logical = op.lleft;
-  r.right_logical = op.lright;
+  r.left_block = op.left_block;
+  r.right_block = op.right_block;
+  r.left_logical = op.left_logical;
+  r.right_logical = op.right_logical;
   r.flags = op.flags;
   r.cpu = cpu_.value_or(op.cpu);
   r.inputs = known;

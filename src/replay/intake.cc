@@ -96,8 +96,8 @@ bool Intake::allocation(Op& op) {
   const bool failed = !op.closing.prealloc && result.len == 0;
   const bool fits = !op.malformed && asked > 0 && asked <= geometry_.clusters_per_group &&
                     op.logical + geometry_.to_blocks(asked) <= kMaxFileBlocks &&
-                    (op.pleft == 0 || geometry_.holds_block(op.pleft)) &&
-                    (op.pright == 0 || geometry_.holds_block(op.pright)) &&
+                    (op.left_block == 0 || geometry_.holds_block(op.left_block)) &&
+                    (op.right_block == 0 || geometry_.holds_block(op.right_block)) &&
                     (failed || geometry_.holds(result.group, result.start, result.len));
   if (!fits) return refuse(&Contradictions::outside, op);
   if (op.block != 0) answer(op);

@@ -189,14 +189,14 @@ void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) con
     const std::uint64_t here = translation_.find(op.ino, block);
     return here == 0 ? block : here;
   };
-  if (op.pleft != 0) request.left_block = moved(op.pleft);
-  if (op.pright != 0) request.right_block = moved(op.pright);
-  const std::uint64_t from_left = op.pleft + (op.logical - op.lleft);
-  const std::uint64_t from_right = op.pright - (op.lright - op.logical);
-  if (op.pleft != 0 && op.goal == from_left)
-    request.goal = request.left_block + (op.logical - op.lleft);
-  else if (op.pright != 0 && op.goal == from_right)
-    request.goal = request.right_block - (op.lright - op.logical);
+  if (op.left_block != 0) request.left_block = moved(op.left_block);
+  if (op.right_block != 0) request.right_block = moved(op.right_block);
+  const std::uint64_t from_left = op.left_block + (op.logical - op.left_logical);
+  const std::uint64_t from_right = op.right_block - (op.right_logical - op.logical);
+  if (op.left_block != 0 && op.goal == from_left)
+    request.goal = request.left_block + (op.logical - op.left_logical);
+  else if (op.right_block != 0 && op.goal == from_right)
+    request.goal = request.right_block - (op.right_logical - op.logical);
   else if (const std::uint64_t here = translation_.find(op.ino, op.goal);
            here != 0 && here != op.goal)
     request.goal = here;

@@ -309,10 +309,10 @@ void OpStream::on_request(const Event& event) {
   op.request_len = saturated(event.count);
   op.logical = saturated(event.logical);
   op.goal = event.goal;
-  op.pleft = event.pleft;
-  op.pright = event.pright;
-  op.lleft = event.lleft;
-  op.lright = event.lright;
+  op.left_block = event.left_block;
+  op.right_block = event.right_block;
+  op.left_logical = event.left_logical;
+  op.right_logical = event.right_logical;
   op.flags = event.flags;
   op.has_inputs = event.has_inputs;
   op.i_size = event.i_size;

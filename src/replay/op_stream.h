@@ -176,8 +176,8 @@ struct Op {
   bool may_be_late = false;
   std::uint32_t request_len = 0;  // clusters
   std::uint32_t logical = 0;
-  std::uint32_t lleft = 0, lright = 0;
-  std::uint64_t goal = 0, pleft = 0, pright = 0;
+  std::uint32_t left_logical = 0, right_logical = 0;
+  std::uint64_t goal = 0, left_block = 0, right_block = 0;
   std::uint32_t flags = 0;
   std::int32_t i_writecount = 0;
   std::uint64_t i_size = 0;

@@ -153,7 +153,8 @@ class Evidence {
 
   // The best known size of a file, in blocks.
   [[nodiscard]] std::uint64_t size_of(const Event& request) const {
-    const std::uint64_t to_the_right = request.pright != 0 ? request.lright + std::uint64_t{1} : 0;
+    const std::uint64_t to_the_right =
+        request.right_block != 0 ? request.right_logical + std::uint64_t{1} : 0;
     if (!request.has_inputs) return to_the_right;
     return std::max(to_the_right, geometry_.blocks_of_bytes(request.i_size));
   }
@@ -167,12 +168,14 @@ class Evidence {
   // A file's preallocation begins where the file's blocks before it end, or ends where later blocks
   // begin.
   void note_neighbours(const Event& e) {
-    if (e.pleft != 0 && is_new_at(e.pleft + 1)) begins_at_[e.pleft + 1] = {e.ino, e.lleft + 1};
-    if (e.pright != 0 && is_new_at(e.pright - 1)) ends_at_[e.pright] = {e.ino, e.lright};
+    if (e.left_block != 0 && is_new_at(e.left_block + 1))
+      begins_at_[e.left_block + 1] = {e.ino, e.left_logical + 1};
+    if (e.right_block != 0 && is_new_at(e.right_block - 1))
+      ends_at_[e.right_block] = {e.ino, e.right_logical};
     // Without extents the goal is the nearest block of the file before the request (6.1:
     // ext4_find_near). Among several requests with that goal, the first one in the file is the
     // nearest. It is taken to be right behind that block.
-    if (e.pleft == 0 && e.pright == 0 && e.logical > 0 && is_old_at(e.goal)) {
+    if (e.left_block == 0 && e.right_block == 0 && e.logical > 0 && is_old_at(e.goal)) {
       const auto logical =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(e.logical - 1, kNowhereInFile));
       InFile& place = before_.try_emplace(e.goal, InFile{e.ino, logical}).first->second;

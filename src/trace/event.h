@@ -70,9 +70,10 @@ struct RecordedExtent {
 
 // One event as plain data, the same for every trace format. Fields that a kind does not use are 0.
 // The fields of each kind:
-//   request_blocks, allocate_blocks   ino flags count(len, blocks) logical goal lleft lright pleft
-//                                     pright; block (result, allocate only); i_size and
-//                                     i_writecount when has_inputs
+//   request_blocks, allocate_blocks   ino flags count(len, blocks) logical goal
+//                                     left_logical(lleft) right_logical(lright) left_block(pleft)
+//                                     right_block(pright); block (result, allocate only); i_size
+//                                     and i_writecount when has_inputs
 //   mballoc_alloc                     ino orig goal_ex result found groups criterion flags tail
 //                                     broken; orig_goal_len (kernels with the CR1.5 series)
 //   mballoc_prealloc                  ino orig result
@@ -117,8 +118,8 @@ struct Event {
   std::uint64_t count = 0;
   std::uint64_t logical = 0;
   std::uint64_t goal = 0;  // blocks
-  std::uint64_t pleft = 0, pright = 0;
-  std::uint32_t lleft = 0, lright = 0;
+  std::uint64_t left_block = 0, right_block = 0;
+  std::uint32_t left_logical = 0, right_logical = 0;
   std::uint32_t group = 0;
   std::uint32_t needed = 0;
   std::uint64_t parent = 0;

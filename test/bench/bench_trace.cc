@@ -50,8 +50,8 @@ std::vector<Event> synthetic() {
     e.count = 1;
     e.logical = i % 5000;
     e.goal = 100'000 + i;
-    e.lleft = e.logical > 0 ? i % 5000 - 1 : 0;
-    e.pleft = e.logical > 0 ? e.goal - 1 : 0;
+    e.left_logical = e.logical > 0 ? i % 5000 - 1 : 0;
+    e.left_block = e.logical > 0 ? e.goal - 1 : 0;
     out.push_back(e);
     Event hit;
     hit.kind = EventKind::mballoc_prealloc;

@@ -125,13 +125,13 @@ TEST_F(LyingTrace, RequestsOfNothingAndOfTooMuch) {
 
 TEST_F(LyingTrace, NeighboursBeyondTheDevice) {
   request(8, 100);
-  events.back().pright = ~0ull - 4;
-  events.back().lright = 108;
+  events.back().right_block = ~0ull - 4;
+  events.back().right_logical = 108;
   close({0, 100, 8, 0}, 8);
   answer(100, 8);
   request(8, 100);
-  events.back().pleft = ~0ull;
-  events.back().lleft = 99;
+  events.back().left_block = ~0ull;
+  events.back().left_logical = 99;
   close({0, 100, 8, 0}, 8);
   answer(100, 8);
   EXPECT_EQ(replay_it().outside, 2u);

@@ -308,8 +308,8 @@ TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   std::array<trace::Event, 2> events;
   events[0].kind = trace::EventKind::request_blocks;
   events[0].ino = 20;
-  events[0].lleft = 158;
-  events[0].pleft = geometry.block_of(1, 99);
+  events[0].left_logical = 158;
+  events[0].left_block = geometry.block_of(1, 99);
   events[1].kind = trace::EventKind::release_inode_pa;
   events[1].ino = 20;
   events[1].block = geometry.block_of(1, 100);
@@ -324,12 +324,12 @@ TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   events[0].ino = 21;  // another file ends there
   EXPECT_GT(logical(), 1u << 31);
   events[0].ino = 20;
-  events[0].pleft -= 1;  // the file ends earlier
+  events[0].left_block -= 1;  // the file ends earlier
   EXPECT_GT(logical(), 1u << 31);
-  events[0].pright = geometry.block_of(1, 107);  // and continues after the gap
-  events[0].lright = 200;
+  events[0].right_block = geometry.block_of(1, 107);  // and continues after the gap
+  events[0].right_logical = 200;
   EXPECT_EQ(logical(), 193u);
-  events[0].lright = 6;
+  events[0].right_logical = 6;
   EXPECT_GT(logical(), 1u << 31);
 }
 
@@ -345,8 +345,8 @@ TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
     e.cpu = 3;
   }
   events[0].kind = trace::EventKind::request_blocks;
-  events[0].lright = 33;
-  events[0].pright = geometry.block_of(1, 400);
+  events[0].right_logical = 33;
+  events[0].right_block = geometry.block_of(1, 400);
   events[1].kind = trace::EventKind::mballoc_prealloc;
   events[1].orig = {1, 0, 1, 10};
   events[1].result = {1, 108, 1, 10};
@@ -364,7 +364,7 @@ TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   EXPECT_EQ(found[0].start, 100u);
   EXPECT_EQ(found[0].len, 9u);
   EXPECT_EQ(found[0].logical, 2u);
-  events[0].lright = 15;
+  events[0].right_logical = 15;
   EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::group);
   events[0].has_inputs = true;
   events[0].i_size = 65536;
@@ -433,8 +433,8 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   EXPECT_GT(found[0].logical, 1u << 31);
   bitmap::set_range(old.words, 112, 1);
   far.goal = near.goal = 0;
-  near.pleft = geometry.block_of(1, 114);  // the next piece continues here
-  near.lleft = 34;
+  near.left_block = geometry.block_of(1, 114);  // the next piece continues here
+  near.left_logical = 34;
   found = deduced(4);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_GT(found[0].logical, 1u << 31);

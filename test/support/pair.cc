@@ -247,16 +247,16 @@ void spoil(Event& e, const Geometry& g, Draw& draw) {
       e.goal = draw.odd(g.blocks_count);
       return;
     case 7:
-      e.pleft = draw.odd(g.blocks_count);
+      e.left_block = draw.odd(g.blocks_count);
       return;
     case 8:
-      e.pright = draw.odd(g.blocks_count);
+      e.right_block = draw.odd(g.blocks_count);
       return;
     case 9:
-      e.lleft = static_cast<std::uint32_t>(draw.odd(1000));
+      e.left_logical = static_cast<std::uint32_t>(draw.odd(1000));
       return;
     case 10:
-      e.lright = static_cast<std::uint32_t>(draw.odd(1000));
+      e.right_logical = static_cast<std::uint32_t>(draw.odd(1000));
       return;
     case 11:
       e.group = static_cast<std::uint32_t>(draw.odd(g.groups));

@@ -52,9 +52,10 @@ TEST(E4t, AnyEventsComeBack) {
 TEST(E4t, NoEventIsLongerThanTheReaderExpects) {
   Event e;
   e.time_ns = ~std::uint64_t{0} / 3;
-  e.pid = e.dev = e.flags = e.lleft = e.lright = 0x99999999;
+  e.pid = e.dev = e.flags = e.left_logical = e.right_logical = 0x99999999;
   e.cpu = 0xffff;
-  e.ino = e.block = e.count = e.logical = e.goal = e.pleft = e.pright = 1ULL << 63 | 12345;
+  e.ino = e.block = e.count = e.logical = e.goal = e.left_block = e.right_block =
+      1ULL << 63 | 12345;
   e.i_size = 1ULL << 62;
   e.i_writecount = INT32_MIN;
   e.has_inputs = true;

@@ -47,10 +47,10 @@ TEST(FtraceText, ReadsEveryFieldOfTheMainEvents) {
   request.count = 4;
   request.logical = 7;
   request.goal = 100;
-  request.lleft = 6;
-  request.lright = 90;
-  request.pleft = 99;
-  request.pright = 200;
+  request.left_logical = 6;
+  request.right_logical = 90;
+  request.left_block = 99;
+  request.right_block = 200;
   EXPECT_EQ(read.events[1], request);
   Event closing;
   closing.kind = EventKind::mballoc_alloc;

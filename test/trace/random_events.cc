@@ -62,10 +62,10 @@ class Generator {
     fill(e.count, 16);
     fill(e.logical, 1000);
     fill(e.goal, 1 << 20);
-    fill(e.lleft, 1000);
-    fill(e.lright, 1000);
-    fill(e.pleft, 1 << 20);
-    fill(e.pright, 1 << 20);
+    fill(e.left_logical, 1000);
+    fill(e.right_logical, 1000);
+    fill(e.left_block, 1 << 20);
+    fill(e.right_block, 1 << 20);
     if (e.kind == EventKind::allocate_blocks) fill(e.block, 1 << 20);
     e.has_inputs = rng_.chance(1, 3);
     if (!e.has_inputs) return;

@@ -34,8 +34,8 @@ class Model {
  private:
   // A thread's last request and its answer.
   struct Thread {
-    std::uint64_t ino = 0, count = 1, logical = 0, goal = 0, pleft = 0, pright = 0;
-    std::uint32_t flags = 0, lleft = 0, lright = 0;
+    std::uint64_t ino = 0, count = 1, logical = 0, goal = 0, left_block = 0, right_block = 0;
+    std::uint32_t flags = 0, left_logical = 0, right_logical = 0;
     std::uint64_t block = 0, blocks = 0;  // the answer
     RecordedExtent orig, result;          // from the closing event
     bool closed = false;                  // the closing event has been seen
@@ -82,13 +82,13 @@ class Model {
     op(5, e.flags, t.flags);
     op(2, e.count, t.count);
     op(0, e.logical, e.ino == t.ino ? t.logical + t.blocks : 0);
-    op(6, e.lleft, e.logical != 0 ? static_cast<std::uint32_t>(e.logical) - 1 : 0);
-    op(3, e.pleft, e.logical != 0 ? t.block + t.blocks - 1 : 0);
-    op(4, e.goal, e.pleft != 0 ? e.pleft + (e.logical - e.lleft) : first_goal_);
-    op(7, e.lright, t.lright);
-    op(8, e.pright, e.lright != 0 ? t.pright : 0);
+    op(6, e.left_logical, e.logical != 0 ? static_cast<std::uint32_t>(e.logical) - 1 : 0);
+    op(3, e.left_block, e.logical != 0 ? t.block + t.blocks - 1 : 0);
+    op(4, e.goal, e.left_block != 0 ? e.left_block + (e.logical - e.left_logical) : first_goal_);
+    op(7, e.right_logical, t.right_logical);
+    op(8, e.right_block, e.right_logical != 0 ? t.right_block : 0);
     inputs(op, e);
-    if (e.pleft == 0) first_goal_ = e.goal;
+    if (e.left_block == 0) first_goal_ = e.goal;
     remember(e);
     t.blocks = e.count;
     t.block = e.goal;
@@ -105,10 +105,10 @@ class Model {
     op(3, e.flags, t.flags);
     op(4, e.logical, t.logical);
     op(5, e.goal, t.goal);
-    op(6, e.lleft, t.lleft);
-    op(7, e.lright, t.lright);
-    op(8, e.pleft, t.pleft);
-    op(9, e.pright, t.pright);
+    op(6, e.left_logical, t.left_logical);
+    op(7, e.right_logical, t.right_logical);
+    op(8, e.left_block, t.left_block);
+    op(9, e.right_block, t.right_block);
     inputs(op, e);
     if (t.closed) learn(e.block, t.result);
     const std::uint64_t asked = t.count;
@@ -126,10 +126,10 @@ class Model {
     t.count = e.count;
     t.logical = e.logical;
     t.goal = e.goal;
-    t.lleft = e.lleft;
-    t.lright = e.lright;
-    t.pleft = e.pleft;
-    t.pright = e.pright;
+    t.left_logical = e.left_logical;
+    t.right_logical = e.right_logical;
+    t.left_block = e.left_block;
+    t.right_block = e.right_block;
   }
 
   // i_size and i_writecount of trace-inputs kernels; other kernels leave both 0.
