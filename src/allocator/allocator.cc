@@ -2,6 +2,7 @@
 #include "allocator/allocator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "allocator/group_search.h"
 #include "allocator/kernel.h"
@@ -39,6 +40,7 @@ void start_search(const state::MountedGeometry& geometry, const Request& request
   search.groups = usable_groups(geometry);
   search.ino = request.ino;
   search.cpu = request.cpu;
+  search.loses_best = request.inputs.loses_best;
 }
 
 // Copies the request and who makes it.
@@ -49,6 +51,7 @@ void copy_request(const Search& from, Search& to) {
   to.flags = from.flags;
   to.groups = from.groups;
   to.extsize = from.extsize;
+  to.loses_best = from.loses_best;
 }
 
 // Fills in what the outcome of the search shows to the outside.
@@ -107,9 +110,12 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   else if (out.prealloc)
     impose(search);
   else {
+    read_stream(request, search);
     out.inputs.size = set_goal(request, search);
     search_space(request, search, pa);
     out.inputs.passed_over = search.passed_over;
+    out.inputs.goes_on_from = search.goes_on_from;
+    out.inputs.loses_best = search.loses_best;
   }
   out.success = search.status == Search::Status::found;
   if (out.success) {
@@ -147,16 +153,44 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal) con
   trial.goal = goal.goal;
   trial.goal_len = goal.goal.len;
   trial.flags |= goal.flags;
+  trial.goes_on_from = search.goes_on_from;
   return tried(trial);
 }
 
 Decision Allocator::tried(Search& trial) const {
   trial.trial = true;
   GroupSearch(trial, policy_).run(streams_, start_);
+  state_.unload(std::exchange(trial.loaded_for_trial, {}));
   Decision out;
   out.success = trial.status == Search::Status::found;
   show(trial, out);
   return out;
+}
+
+std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& guide) {
+  Counters ignored;
+  Search trial(state_, tunables_, ignored);
+  trial.guide = &guide;
+  start_search(state_.geometry(), request, trial);
+  trial.extsize = alignment_of(policy_.kernel.align, tunables_, state_.geometry(), request);
+  Prealloc* pa = preallocs_.find_of_inode(request, trial);
+  (void)choose_mode(request, pa != nullptr, trial);
+  if (pa == nullptr) pa = preallocs_.find_of_cpu(request, trial);
+  pa = agreed(trial, aligned(trial, pa));
+  if (trial.refused) return false;
+  if (pa != nullptr) return true;
+  read_stream(request, trial);
+  (void)set_goal(request, trial);
+  trial.guide = nullptr;
+  const Search begun = trial;
+  const Decision found = tried(trial);
+  if (guide.confirms(found)) return true;
+  if (policy_.kernel.groups.tries_lock && found.success) {
+    trial.restart(begun);
+    trial.passed_over = found.result.group;
+    if (guide.confirms(tried(trial))) return true;
+  }
+  return trial.unsure ? std::nullopt : std::optional(false);
 }
 
 // Whether the guide confirms the outcome of a search that skips the group of the refused extent, as
@@ -168,6 +202,7 @@ bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   copy_request(begun, trial);
   trial.goal = begun.goal;
   trial.goal_len = begun.goal_len;
+  trial.goes_on_from = begun.goes_on_from;
   trial.passed_over = refused.best.group;
   return refused.guide->confirms(tried(trial));
 }
@@ -261,6 +296,13 @@ void Allocator::search_guided(Search& search) {
   GroupSearch(search, policy_).run(streams_, start_);
 }
 
+// Learns from which goal the request's stream goes on.
+void Allocator::read_stream(const Request& request, Search& search) const {
+  if ((search.flags & mb::stream_alloc) == 0) return;
+  search.goes_on_from = search.guide == nullptr ? request.inputs.goes_on_from
+                                                : search.guide->goes_on_from(streams_, request.ino);
+}
+
 // Searches. When there is no space, gives back preallocations and tries again, by the retry rules
 // of ext4_mb_new_blocks for a single writer.
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
@@ -292,7 +334,8 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
     start_.ended(search.best.group);
   }
   if (search.status != Search::Status::found) return;
-  if ((search.flags & mb::stream_alloc) != 0) streams_.moved(search.taken, request.ino);
+  if ((search.flags & mb::stream_alloc) != 0)
+    streams_.move(search.taken, request.ino, request.number);
   if (search.orig.len < search.best.len) pa = new_preallocation(request, search);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "allocator/decision.h"
@@ -25,9 +26,13 @@ class Allocator {
   // Serves a request of at least one cluster. Without a guide the allocator decides alone.
   Decision allocate(const Request& request, Guide* guide = nullptr);
 
-  // The decision that a search for the goal would reach, as far as the loaded groups show. Takes
-  // nothing. `search` is under way and has no goal yet (Guide::size).
+  // The decision that a search for the goal would reach. Changes nothing. `search` is under way and
+  // has no goal yet (Guide::size).
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
+
+  // Whether the decision would be the one that the guide dictates. Empty if the policy would
+  // load groups by itself. Changes nothing.
+  [[nodiscard]] std::optional<bool> would_decide_so(const Request& request, Guide& guide);
 
   // Sets the observer of the next decisions; null removes it.
   void observe(SearchObserver* observer) { observer_ = observer; }
@@ -76,6 +81,7 @@ class Allocator {
   state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
   Decision tried(Search& trial) const;
   bool passes_over(const Search& begun, const Search& refused) const;
+  void read_stream(const Request& request, Search& search) const;
   void search_guided(Search& search);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);
   void search_trimmed(Search& search);

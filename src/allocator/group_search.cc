@@ -260,13 +260,17 @@ bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
   const bool first_of_flex =
       geometry.log_groups_per_flex != 0 && number % geometry.flex_size() == 0;
   const bool no_io = geometry.desc_csum && group.block_uninit;
-  if (search_.trial || (rung.fast && !first_of_flex && !no_io)) return false;
+  if (rung.fast && !first_of_flex && !no_io) return false;
   load(number);
+  if (group.need_init) return false;
   return rung.good(search_, state_.group(number));
 }
 
 void GroupSearch::load(std::uint32_t group) {
-  if (!search_.trial) search_.load(group);
+  if (!search_.trial)
+    search_.load(group);
+  else if (state_.group(group).need_init)
+    state_.load_for_try(group, search_.loaded_for_trial);
 }
 
 void GroupSearch::scan(const Rung& rung, Group& group) {
@@ -389,12 +393,9 @@ void GroupSearch::take_best(Group& group) {
     search_.best.len = 0;
     return;
   }
-  if (search_.trial) {
-    search_.taken = search_.best;
-    search_.status = Status::found;
-    return;
-  }
-  const state::Buddy::Split split = state_.take(group, search_.best.start, search_.best.len);
+  const state::Buddy::Split split =
+      search_.trial ? state_.buddy(group).first_split(search_.best.start, search_.best.len)
+                    : state_.take(group, search_.best.start, search_.best.len);
   search_.taken = search_.best;
   search_.status = Status::found;
   search_.tail = split.tail & mb::recorded_bits;
@@ -408,7 +409,7 @@ void GroupSearch::take_best_or_anything() {
   Group& group = state_.group(search_.best.group);
   load(group.number);
   search_.tell(&SearchObserver::came_back, group);
-  if (!group.corrupt) {
+  if (!group.corrupt && !search_.loses_best) {
     const Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
     if (extent.len > 0) {
       search_.best = extent;

@@ -51,6 +51,10 @@ void Model::end_commit() {
   committing_ = false;
 }
 
+void Model::commit_until(std::uint64_t event) {
+  if (committing_) state_.commit(transaction_ - 1, event);
+}
+
 std::uint64_t Model::send_discards(std::uint64_t most) {
   discards_.commit(state_.take_given_back());
   return discards_.work(state_, most);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <optional>
+
 #include "allocator/allocator.h"
 #include "allocator/decider.h"
 #include "allocator/step_clock.h"
@@ -23,6 +25,12 @@ class Model final : public Decider {
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void begin_commit() override;
   void end_commit() override;
+  void commit_until(std::uint64_t event) override;
+  void note_event(std::uint64_t event) override { state_.note_event(event); }
+  // The transaction that is committing, if one is.
+  [[nodiscard]] std::optional<std::uint64_t> committing() const {
+    return committing_ ? std::optional(transaction_ - 1) : std::nullopt;
+  }
   std::uint64_t send_discards(std::uint64_t most) override;
   std::uint64_t trim(Trim& trim, std::uint64_t most) override;
   void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;

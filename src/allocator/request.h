@@ -35,12 +35,18 @@ struct Inputs {
   SizeStep size = SizeStep::unknown;
   // A group that the search skipped because another CPU held its lock (GroupRules::tries_lock).
   std::uint32_t passed_over = kNoGroup;
+  // For a stream: the request whose search had left the stream's goal where this one read it
+  // (Search::goes_on_from). Another search may have moved the goal meanwhile.
+  std::uint64_t goes_on_from = kLatestGoal;
+  // Another search took the best extent before this one came back for it.
+  bool loses_best = false;
 };
 
 // An allocation request as the allocator receives it (struct ext4_allocation_request). `len` is in
 // clusters; `logical`, `goal` and the neighbours are in blocks. A physical neighbour of 0 means
 // that there is no neighbour.
 struct Request {
+  std::uint64_t number = 0;  // in the trace, from 1; 0: not from a trace
   std::uint64_t ino = 0;
   std::uint32_t len = 0;
   std::uint32_t logical = 0;
@@ -105,6 +111,7 @@ enum class Placement : std::uint8_t {
                                 const Extent& orig, const Request& request);
 
 struct Decision;
+class StreamGoals;
 
 // A possible outcome of a decision.
 struct Choice {
@@ -127,6 +134,11 @@ class Guide {
   // preallocation.
   virtual SizeStep size(const Search& search, const Request& request,
                         const state::InodePreallocs* preallocs, SizeStep likely) = 0;
+
+  // The request whose search left the goal from which the stream of `ino` went on, or kLatestGoal.
+  virtual std::uint64_t goes_on_from(const StreamGoals&, std::uint64_t /*ino*/) {
+    return kLatestGoal;
+  }
 
   // Whether the allocator may end with this choice. The allocator asks about preallocations first,
   // then about each extent that the search would take. When the search takes no extent, the

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "allocator/counters.h"
 #include "allocator/observer.h"
@@ -15,6 +16,8 @@ namespace e4r::allocator {
 class Guide;
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+// As Search::goes_on_from: where the last search for a stream left its goal.
+inline constexpr std::uint64_t kLatestGoal = UINT64_MAX;
 // The start of a goal that names a group alone: the goals of streams since 6.17. Printed as -1.
 inline constexpr std::uint32_t kNoStart = UINT32_MAX;
 
@@ -56,12 +59,18 @@ struct Search {
   std::uint32_t last_optimal = kNoGroup;  // the group that CR1's tree gave last (5.13 to 5.19)
   mb::Criterion criterion = mb::Criterion::cr0;
   Status status = Status::going;
-  // A trial only shows what would be found: it takes nothing and loads no groups.
+  // A trial only shows what would be found: it takes nothing, and in the end no more groups are
+  // loaded than before (Allocator::tried).
   bool trial = false;
-  std::uint32_t passed_over = kNoGroup;  // a group to skip: its lock was held
-  const HeldLocks* held = nullptr;       // locks that others hold; null: no locks
-  Guide* guide = nullptr;                // null: the allocator decides alone
-  bool refused = false;                  // the guide refused a choice, so the search is over
+  bool unsure = false;  // a trial met a policy that loads groups by itself
+  std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
+  std::uint32_t passed_over = kNoGroup;                    // a group to skip: its lock was held
+  // The request whose search left the stream's goal where this one reads it; 0: no request did.
+  std::uint64_t goes_on_from = kLatestGoal;
+  const HeldLocks* held = nullptr;  // locks that others hold; null: no locks
+  Guide* guide = nullptr;           // null: the allocator decides alone
+  bool loses_best = false;          // the best extent is gone when the search comes back for it
+  bool refused = false;             // the guide refused a choice, so the search is over
   // A forbidden answer of `choose` of a policy from a file. The search continues as if `choose` had
   // found nothing.
   Fault fault;

@@ -35,41 +35,80 @@ struct PlantedStreamGoal {
 class StreamGoals {
  public:
   StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
-      : rules_(rules), goals_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
+      : rules_(rules), slots_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
 
-  // Sets the goal of a stream's request to where the inode's stream goes on.
+  // Where a stream went on for a while.
+  struct Goal {
+    std::uint32_t group = 0;
+    std::uint32_t start = 0;    // cluster
+    std::uint64_t request = 0;  // whose search ended there (Request::number); 0: none of the trace
+  };
+
+  // Sets the goal of a stream's request to where the inode's stream goes on, or to where the search
+  // of Search::goes_on_from had left it.
   void aim(Search& search) const {
-    const Goal& goal = goals_[index(search.ino)];
+    const Goal& goal = goal_of(search);
     search.goal.group = goal.group;
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
-  // A stream's request of the inode took these clusters.
-  void moved(const Extent& taken, std::uint64_t ino) {
-    goals_[index(ino)] = {taken.group, taken.start};
+  // A stream's request of the inode, with that number, took these clusters.
+  void move(const Extent& taken, std::uint64_t ino, std::uint64_t request) {
+    Slot& slot = slots_[index(ino)];
+    const Goal goal = {taken.group, taken.start, request};
+    ++slot.newest;
+    if (slot.goals.size() < kKept)
+      slot.goals.push_back(goal);
+    else
+      slot.goals[slot.newest % kKept] = goal;
+  }
+  // Calls each(goal) for the last goals of the inode's stream, the newest first, until it returns
+  // false.
+  template <class Each>
+  void for_each(std::uint64_t ino, const Each& each) const {
+    const Slot& slot = slots_[index(ino)];
+    for (std::uint64_t back = 0; back < slot.goals.size(); ++back)
+      if (!each(slot.goals[(slot.newest - back) % kKept])) return;
+  }
+  // Whether a search for a stream would record this goal.
+  [[nodiscard]] bool shows(const Goal& goal, std::uint32_t group, std::uint32_t start) const {
+    return goal.group == group && (rules_.by_inode ? kNoStart : goal.start) == start;
   }
   // `planted` is in the order of the trace. Only the first entry for a goal counts; later ones show
   // a goal that has moved.
   void plant(const std::vector<PlantedStreamGoal>& planted) {
     for (auto it = planted.rbegin(); it != planted.rend(); ++it)
-      goals_[index(it->ino)] = {it->group, it->start};
+      slots_[index(it->ino)].goals[0] = {it->group, it->start, 0};
   }
 
  private:
-  struct Goal {
-    std::uint32_t group = 0;
-    std::uint32_t start = 0;
+  // While a thread does not run, another one may make this many requests.
+  static constexpr std::size_t kKept = 4096;
+  struct Slot {
+    std::vector<Goal> goals = {{}};  // the last ones: a ring once it has kKept elements
+    std::uint64_t newest = 0;        // the number of the newest goal, from 0
   };
   static std::size_t count(std::uint32_t groups, std::uint64_t possible_cpus) {
     const std::uint64_t most = (static_cast<std::uint64_t>(groups) + 3) / 4;
     return static_cast<std::size_t>(std::max<std::uint64_t>(std::min(possible_cpus, most), 1));
   }
   [[nodiscard]] std::size_t index(std::uint64_t ino) const {
-    return static_cast<std::uint32_t>(ino) % goals_.size();
+    return static_cast<std::uint32_t>(ino) % slots_.size();
+  }
+  [[nodiscard]] const Goal& goal_of(const Search& search) const {
+    const Slot& slot = slots_[index(search.ino)];
+    const Goal* found = &slot.goals[slot.newest % kKept];
+    if (search.goes_on_from == kLatestGoal) return *found;
+    for_each(search.ino, [&](const Goal& goal) {
+      const bool wanted = goal.request == search.goes_on_from;
+      if (wanted) found = &goal;
+      return !wanted;
+    });
+    return *found;
   }
 
   StreamRules rules_;
-  std::vector<Goal> goals_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace e4r::allocator

@@ -119,7 +119,7 @@ bool Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
   if (differ.none() && !was_forced) {
     ++identical;
     skips += decision.inputs.passed_over != allocator::kNoGroup ? 1 : 0;
-    late += op.late ? 1 : 0;
+    late += op.scheduled ? 1 : 0;
     course.at(requests).join({1, 1});
     return true;
   }

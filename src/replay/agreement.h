@@ -38,7 +38,7 @@ struct Agreement {
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
   std::uint64_t nameless = 0;   // differ only in a criterion whose name is unknown
   std::uint64_t skips = 0;      // identical ones that passed over a group whose lock was held
-  std::uint64_t late = 0;       // identical ones that were decided at the answer's place (Op::late)
+  std::uint64_t late = 0;       // identical ones that took effect after another one (Op::scheduled)
   std::uint64_t races = 0;      // differ, but overlap another thread's work (Divergence::race)
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use

@@ -25,9 +25,10 @@ std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
 
 }  // namespace
 
-Dictation::Dictation(const Op& op, const allocator::Allocator& allocator)
+Dictation::Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans)
     : op_(op),
       allocator_(allocator),
+      spans_(spans),
       recorded_{op.closing.prealloc, extent_of(op.closing.goal), extent_of(op.closing.result)},
       hides_goal_(mb::row_of(op.closing.criterion).trims && op.closing.orig_goal_len == 0) {}
 
@@ -76,6 +77,28 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
   return fallback.value_or(likely);
 }
 
+// A search reads the goal after it was asked, and leaves it where it takes its clusters, before it
+// is closed. So it may have read any goal that no other search had certainly replaced by then.
+std::uint64_t Dictation::goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
+  const trace::RecordedExtent& goal = op_.closing.goal;
+  std::uint64_t found = allocator::kLatestGoal;
+  bool latest = true;
+  std::uint64_t replaced = 0;  // what was left before this event was replaced before the request
+  goals.for_each(ino, [&](const allocator::StreamGoals::Goal& left) {
+    const Spans::Span* span = spans_.find(left.request);
+    const std::uint64_t closed = span == nullptr ? 0 : span->closed;
+    if (closed >= replaced &&
+        goals.shows(left, goal.group, static_cast<std::uint32_t>(goal.start))) {
+      if (!latest) found = left.request;
+      return false;
+    }
+    latest = false;
+    if (span != nullptr && closed < op_.asked_at) replaced = std::max(replaced, span->asked);
+    return true;
+  });
+  return found;
+}
+
 bool Dictation::accepts(const Choice& choice) {
   const bool none = choice.result.len == 0;
   const bool same = same_clusters(choice.result, recorded_.result);
@@ -95,9 +118,10 @@ bool Dictation::confirms(const allocator::Decision& found) {
   const Closing& c = op_.closing;
   const bool same = found.success && !c.prealloc && found.criterion == c.criterion &&
                     same_clusters(found.result, recorded_.result) &&
-                    found.goal.len == recorded_.goal.len &&
+                    same_clusters(found.goal, recorded_.goal) &&
                     (found.found & mb::recorded_bits) == c.found &&
-                    (found.groups_scanned & mb::recorded_bits) == c.groups;
+                    (found.groups_scanned & mb::recorded_bits) == c.groups &&
+                    found.tail == c.tail && found.broken == c.broken;
   if (same) forced_ = false;
   return same;
 }

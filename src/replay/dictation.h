@@ -3,17 +3,40 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "allocator/allocator.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {
 
+// When the last requests were asked and closed, by the numbers of their events.
+class Spans {
+ public:
+  struct Span {
+    std::uint64_t asked = 0, closed = 0;
+  };
+  void add(const Op& op) { ring_[op.request % kKept] = {op.request, {op.asked_at, closed_at(op)}}; }
+  // Null if the request was too long ago, or is not known.
+  [[nodiscard]] const Span* find(std::uint64_t request) const {
+    const Entry& entry = ring_[request % kKept];
+    return request != 0 && entry.request == request ? &entry.span : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 4096;
+  struct Entry {
+    std::uint64_t request = 0;
+    Span span;
+  };
+  std::vector<Entry> ring_ = std::vector<Entry>(kKept);
+};
+
 // Leads an allocator to the recorded decision and keeps what the model would have chosen itself.
 class Dictation : public allocator::Guide {
  public:
-  // Both must outlive the object. The operation is a closed allocation.
-  Dictation(const Op& op, const allocator::Allocator& allocator);
+  // All must outlive the object. The operation is a closed allocation.
+  Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans);
 
   // A request served from a preallocation that no inode preallocation explains was served from a
   // group preallocation.
@@ -23,6 +46,7 @@ class Dictation : public allocator::Guide {
   allocator::SizeStep size(const allocator::Search& search, const allocator::Request& request,
                            const state::InodePreallocs* preallocs,
                            allocator::SizeStep likely) override;
+  std::uint64_t goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) override;
   bool accepts(const allocator::Choice& choice) override;
   bool confirms(const allocator::Decision& found) override;
   [[nodiscard]] const allocator::Choice& dictated() const override { return recorded_; }
@@ -45,6 +69,7 @@ class Dictation : public allocator::Guide {
 
   const Op& op_;
   const allocator::Allocator& allocator_;
+  const Spans& spans_;
   allocator::Choice recorded_;
   // The goal was trimmed, and its length after normalisation was not recorded.
   bool hides_goal_;

@@ -31,7 +31,7 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
 }
 
 Status Engine::run(trace::EventSource& events) {
-  OpReader ops(events, geometry(), trace_.warm, late());
+  OpReader ops(events, geometry(), trace_.warm, schedule());
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return end(ops);
@@ -114,6 +114,8 @@ void Engine::apply(const Op& op) {
     case Op::Kind::commit_flushing:
     case Op::Kind::end_commit:
       return on_commit(op);
+    case Op::Kind::commit_until:
+      return decider_->commit_until(op.count);
     case Op::Kind::discard_blocks:
       return on_discard(op);
     case Op::Kind::trim_group:
@@ -184,6 +186,7 @@ void Engine::on_allocate_inode(const Op& op) {
 
 allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& known) const {
   allocator::Request r;
+  r.number = op.request;
   r.ino = op.ino;
   r.len = op.closing.seen ? op.closing.orig.len : op.request_len;
   r.logical = op.logical;
@@ -284,6 +287,7 @@ void Engine::on_free(const Op& op) {
   const BlockRange range = {geometry().block_of(op.group, op.start),
                             geometry().to_blocks(op.count)};
   if (source_.geometry.discard) last_free_ = op;
+  decider_->note_event(op.ordinal);
   free(op, range);
 }
 

@@ -46,8 +46,8 @@ class Engine {
   Status run(trace::EventSource& events);
 
   // The parts of run(): takes one operation; ends after the last operation of `ops`.
-  Status advance(const Op& op);
-  Status end(const OpReader& ops);
+  virtual Status advance(const Op& op);
+  virtual Status end(const OpReader& ops);
 
   // Alternatives to run() for callers that order the operations themselves. step() takes one
   // operation that Intake has let through; finish() ends after the last one. The Error is the
@@ -113,8 +113,8 @@ class Engine {
 
   // ---- Implemented by the driver.
 
-  // Requests that are decided at the place of their answer (InputTable::late).
-  [[nodiscard]] virtual std::span<const std::uint64_t> late() const = 0;
+  // The order of overlapping operations (InputTable::schedule).
+  [[nodiscard]] virtual const Schedule& schedule() const = 0;
   // Decides an allocation that the trace closed.
   virtual void decide(const Op& op) = 0;
   // The recorded kernel freed the range.

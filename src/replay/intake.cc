@@ -2,6 +2,7 @@
 #include "replay/intake.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "trace/summary.h"
@@ -82,6 +83,7 @@ bool Intake::admit(Op& op) {
       return flushing(op);
     case Op::Kind::end_commit:
       return end_commit(op);
+    case Op::Kind::commit_until:
     case Op::Kind::lost:
     case Op::Kind::nothing:
       break;
@@ -305,16 +307,54 @@ Status check_fit(const Geometry& geometry, trace::EventSource& events) {
   }
 }
 
-Result<const Op*> OpReader::next() {
+// The next operation that keeps its place in the stream; null at the end.
+Result<const Op*> OpReader::next_in_place() {
   for (;;) {
     E4R_TRY(Op * op, stream_.next());
     if (op == nullptr) break;
-    if (intake_.admit(*op)) return op;
+    if (!intake_.admit(*op)) continue;
+    const Schedule::Place* place =
+        op->kind == Op::Kind::allocate ? schedule_.find(op->request) : nullptr;
+    if (place == nullptr) return op;
+    Op& held = held_.emplace(*place, *op).first->second;
+    held.scheduled = true;
   }
+  ended_ = true;
   if (stream_.strays() > contradictions_.strays)
     contradictions_.note(&Contradictions::strays, stream_.first_stray(),
                          stream_.strays() - contradictions_.strays);
   return nullptr;
+}
+
+// The allocation that is to come before next_, or null.
+const Op* OpReader::release() {
+  if (held_.empty()) return nullptr;
+  const auto first = held_.begin();
+  if (next_ != nullptr && next_->ordinal <= first->first.after) return nullptr;
+  now_ = first->second;
+  held_.erase(first);
+  return &now_;
+}
+
+Result<const Op*> OpReader::next() {
+  if (behind_) {
+    now_ = *std::exchange(behind_, std::nullopt);
+    return &now_;
+  }
+  if (next_ == nullptr && !ended_) {
+    E4R_TRY(next_, next_in_place());
+  }
+  const Op* op = release();
+  if (op == nullptr) op = std::exchange(next_, nullptr);
+  if (op == nullptr || op->kind != Op::Kind::allocate) return op;
+  const std::uint64_t freed = schedule_.commit_before(op->request);
+  if (freed == 0) return op;
+  behind_ = *op;
+  now_ = {};
+  now_.kind = Op::Kind::commit_until;
+  now_.ordinal = op->ordinal;
+  now_.count = freed;
+  return &now_;
 }
 
 }  // namespace e4r::replay

@@ -11,6 +11,7 @@
 
 #include "ext4/geometry.h"
 #include "replay/op_stream.h"
+#include "replay/schedule.h"
 #include "trace/event.h"
 #include "util/status.h"
 
@@ -135,10 +136,12 @@ class DeviceFit final : public trace::EventSink {
 // The operations of a trace that Intake admits, in the order in which they took effect.
 class OpReader {
  public:
-  // The arguments are the same as OpStream's.
+  // The arguments are the same as OpStream's. `schedule` must outlive the object.
   OpReader(trace::EventSource& events, const Geometry& geometry, bool loaded,
-           std::span<const std::uint64_t> late)
-      : stream_(events, geometry, loaded, late), intake_(geometry, contradictions_) {}
+           const Schedule& schedule)
+      : stream_(events, geometry, loaded),
+        intake_(geometry, contradictions_),
+        schedule_(schedule) {}
   OpReader(const OpReader&) = delete;
   OpReader& operator=(const OpReader&) = delete;
 
@@ -151,9 +154,18 @@ class OpReader {
   [[nodiscard]] std::uint64_t unanswered() const { return stream_.unanswered(); }
 
  private:
+  [[nodiscard]] Result<const Op*> next_in_place();
+  [[nodiscard]] const Op* release();
+
   OpStream stream_;
   Contradictions contradictions_;
   Intake intake_;
+  const Schedule& schedule_;
+  std::map<Schedule::Place, Op> held_;  // allocations whose place is still to come
+  const Op* next_ = nullptr;            // the stream's next operation, if it has been read
+  bool ended_ = false;
+  Op now_;                    // an operation that the stream does not hold
+  std::optional<Op> behind_;  // the allocation behind now_, a part of a commit
 };
 
 }  // namespace e4r::replay

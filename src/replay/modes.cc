@@ -20,11 +20,23 @@ allocator::Mode mode_of(const Op& op) {
 
 }  // namespace
 
-void Follow::decide(const Op& op) {
+allocator::Inputs Follow::shown_inputs(const Op& op) const {
   allocator::Inputs known;
-  if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
-  const allocator::Request request = request_of(op, known);
-  Dictation dictation(op, model_.allocator());
+  if (op.closing.prealloc) return known;
+  if (is_data(op)) known.mode = mode_of(op);
+  known.loses_best = (op.closing.flags & ~op.flags & mb::hint_first) != 0;
+  return known;
+}
+
+std::optional<bool> Follow::would_agree(const Op& op) {
+  Dictation dictation(op, model_.allocator(), spans_);
+  return model_.allocator().would_decide_so(request_of(op, shown_inputs(op)), dictation);
+}
+
+void Follow::decide(const Op& op) {
+  const allocator::Request request = request_of(op, shown_inputs(op));
+  spans_.add(op);
+  Dictation dictation(op, model_.allocator(), spans_);
   const allocator::Decision decision = allocate(op, request, &dictation);
   agreement_.conflicts += decision.conflicts;
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
@@ -32,7 +44,7 @@ void Follow::decide(const Op& op) {
   note({asking(op, request), decision, own, dictation.forced()});
   const auto lists = dictation.behind_on();
   if (lists && is_warm()) learn_order(op, own, *lists);
-  if (!agreement_.count(op, own, dictation.forced())) note_order(op);
+  (void)agreement_.count(op, own, dictation.forced());
   note_inputs(op.request, decision.inputs);
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
   if (!decision.success) return;
@@ -52,16 +64,6 @@ void Follow::note_inputs(std::uint64_t request, const allocator::Inputs& inputs)
   if (request == known.size() + 1) return known.push_back(inputs);
   if (known.size() < request) known.resize(request);
   known[request - 1] = inputs;
-}
-
-// A decision differs. Another thread's decision may belong before it, or it before that one.
-void Follow::note_order(const Op& op) {
-  const auto is_late = [this](std::uint64_t request) {
-    return std::ranges::binary_search(inputs_.late, request);
-  };
-  if (op.late) late_in_vain_.insert(op.request);
-  if (op.may_be_late && !op.late) maybe_late_.insert(op.request);
-  if (op.within != 0) (is_late(op.within) ? late_in_vain_ : maybe_late_).insert(op.within);
 }
 
 // Both searches took the first group of a list, so the kernel's group stood in front of the model's

@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "allocator/model.h"
 #include "allocator/request.h"
+#include "replay/dictation.h"
 #include "replay/engine.h"
+#include "replay/schedule.h"
 #include "replay/warm_start.h"
 
 namespace e4r::replay {
@@ -20,9 +22,7 @@ namespace e4r::replay {
 struct InputTable {
   std::vector<allocator::Inputs> known;      // by request number (Op::request) less 1
   std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
-  // Requests, numbered from 1 and ascending, that are decided at the place of their answer, because
-  // that gives the recorded result (OpStream).
-  std::vector<std::uint64_t> late;
+  Schedule schedule;                         // of overlapping operations
   // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
   std::vector<std::uint32_t> trims_again;
 };
@@ -31,33 +31,35 @@ struct InputTable {
 // one in its place if they differ (resync).
 class Follow : public Engine {
  public:
-  // `late`: requests that are decided at the place of their answer, ascending.
+  // `schedule`: from an OrderSearch over the same trace.
   Follow(const state::Source& source, std::unique_ptr<allocator::Model> model, const Setup& setup,
-         const TraceFacts& trace, std::vector<std::uint64_t> late = {})
+         const TraceFacts& trace, Schedule schedule = {})
       : Engine(source, std::move(model), setup, trace),
         model_(static_cast<allocator::Model&>(decider())) {
-    inputs_.late = std::move(late);
+    inputs_.schedule = std::move(schedule);
   }
 
   // What the run has worked out so far. A request's inputs are known as soon as it is decided.
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
   // Whether no later event changed an input, so that another run would find the same. The end of a
   // FITRIM call shows what its beginning needs.
-  [[nodiscard]] bool is_settled() const {
-    return learnt_.empty() && maybe_late_.empty() && inputs_.trims_again.empty();
+  [[nodiscard]] virtual bool is_settled() const {
+    return learnt_.empty() && inputs_.trims_again.empty();
   }
   // The inputs at the end. Leaves the run without them.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
   // What the decisions of a warm file system have shown of the order of its lists. The lists were
   // corrected as soon as it showed.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
-  // Requests that may have been decided at the place of their answer: their decision, or one made
-  // meanwhile, differs. Also requests of `late` for which that did not give the recorded result.
-  [[nodiscard]] const std::set<std::uint64_t>& maybe_late() const { return maybe_late_; }
-  [[nodiscard]] const std::set<std::uint64_t>& late_in_vain() const { return late_in_vain_; }
+
+ protected:
+  // Whether the allocation would be decided as recorded now. Empty if the policy
+  // would load groups by itself. Changes nothing.
+  [[nodiscard]] std::optional<bool> would_agree(const Op& op);
+  [[nodiscard]] allocator::Model& model() { return model_; }
 
  private:
-  [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }
+  [[nodiscard]] const Schedule& schedule() const override { return inputs_.schedule; }
   void decide(const Op& op) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&, bool) override {}
@@ -65,11 +67,11 @@ class Follow : public Engine {
 
   void note_inputs(std::uint64_t request, const allocator::Inputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
-  void note_order(const Op& op);
+  [[nodiscard]] allocator::Inputs shown_inputs(const Op& op) const;
 
   allocator::Model& model_;  // the engine's decider; a kernel's decisions cannot be corrected
   std::vector<WarmStart::Precedence> learnt_;
-  std::set<std::uint64_t> maybe_late_, late_in_vain_;
+  Spans spans_;
   InputTable inputs_;
   std::vector<BlockRange> freed_;  // scratch
 };
@@ -93,7 +95,7 @@ class WhatIf : public Engine {
   }
 
  private:
-  [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }
+  [[nodiscard]] const Schedule& schedule() const override { return inputs_.schedule; }
   void decide(const Op& op) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>& ranges, bool file_data) override;

@@ -64,7 +64,6 @@ Result<Op*> OpStream::next() {
 }
 
 void OpStream::drop(Op& op) {
-  no_longer_waiting(op);
   op.open = false;
   op.kind = Op::Kind::nothing;
   ++unanswered_;
@@ -276,24 +275,6 @@ bool OpStream::was_freed_since(const Op& op, const trace::RecordedExtent& result
   return false;
 }
 
-bool OpStream::is_late(const Op& op) const {
-  return std::ranges::binary_search(late_, op.request);
-}
-
-void OpStream::note_waiting(const Op& op) {
-  if (!op.moved && !op.closing.seen) waiting_.insert(op.request);
-}
-
-void OpStream::no_longer_waiting(const Op& op) {
-  if (!waiting_.empty()) waiting_.erase(op.request);
-}
-
-// The last request before this one that is still waiting; 0: no request waits.
-std::uint64_t OpStream::asked_around(const Op& op) const {
-  const auto next = waiting_.lower_bound(op.request);
-  return next == waiting_.begin() ? 0 : *std::prev(next);
-}
-
 void OpStream::on_request(const Event& event) {
   if (open_.empty()) freed_.clear();
   if (Op* stale = open_op(event.pid)) {  // its answer was lost
@@ -305,6 +286,7 @@ void OpStream::on_request(const Event& event) {
   op.changes_before = changes_;
   op.inodes_before = inodes_;
   op.request = ++requests_;
+  op.asked_at = ordinal_;
   op.malformed = event.logical > kMax32 || event.count > kMax32;
   op.request_len = saturated(event.count);
   op.logical = saturated(event.logical);
@@ -317,12 +299,7 @@ void OpStream::on_request(const Event& event) {
   op.has_inputs = event.has_inputs;
   op.i_size = event.i_size;
   op.i_writecount = event.i_writecount;
-  if (!open_.empty()) {
-    op.race = Race::allocator;
-    if (open_.size() == 1)
-      open_.for_each([this](std::uint64_t number) { note_waiting(queue_[number]); });
-    note_waiting(op);
-  }
+  if (!open_.empty()) op.race = Race::allocator;
   open_.set(event.pid, queue_.end() - 1);
 }
 
@@ -331,7 +308,6 @@ Op* OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
   if (op == nullptr) return nullptr;
   op->moved = true;
-  no_longer_waiting(*op);
   if (op == &queue_.back()) return op;
   const Op moved = *op;
   op->kind = Op::Kind::nothing;
@@ -347,13 +323,7 @@ void OpStream::on_closing(const Event& event) {
   Op* op = open_op(event.pid);
   if (op == nullptr || op->closing.seen) return note_stray();
   if (prealloc || was_freed_since(*op, event.result)) op = move_here(event.pid);
-  no_longer_waiting(*op);
-  op->within = asked_around(*op);
-  op->may_be_late = !op->moved && changes_ != op->changes_before;
-  if (op->may_be_late && is_late(*op)) {
-    op = move_here(event.pid);
-    op->late = true;
-  }
+  op->closed_after = saturated(ordinal_ - op->asked_at);
   if (changes_ != op->changes_before) op->race = Race::allocator;
   ++changes_;
   op->closing = {true,          prealloc,     event.criterion,     event.orig,
@@ -376,15 +346,14 @@ void OpStream::on_answer(const Event& event) {
   if (requests_ != op->request) op->race = Race::allocator;
   if (inodes_ != op->inodes_before) op->race = std::max(op->race, Race::inodes);
   op->open = false;
-  no_longer_waiting(*op);
   open_.erase(event.pid);
 }
 
 Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry, bool loaded,
-                        std::span<const std::uint64_t> late) {
+                        const Schedule& schedule) {
   OpList out;
-  OpReader ops(events, geometry, loaded,
-               late);  // a replay that runs the trace reports its contradictions
+  // A replay that runs the trace reports its contradictions.
+  OpReader ops(events, geometry, loaded, schedule);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return out;

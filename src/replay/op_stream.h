@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -136,6 +134,8 @@ struct Op {
     free_inode,       // ino
     commit_flushing,  // block (the number): the running transaction takes no more frees
     end_commit,       // block: its frees become usable
+    // what the committing transaction freed up to event `count` becomes usable (Schedule)
+    commit_until,
     // group, start, count: clusters that the device is told of; request: the number of the
     // trim_group that sends them, 0 for the worker
     discard_blocks,
@@ -167,14 +167,10 @@ struct Op {
   std::uint64_t changes_before = 0;  // state changes in the trace before the request
   std::uint64_t inodes_before = 0;   // inode changes in the trace before the request
   std::uint64_t request = 0;         // its number among requests, from 1
-  // The number of another thread's request that came and takes effect before this one, and was
-  // answered after it; 0: no such request.
-  std::uint64_t within = 0;
-  bool late = false;  // takes effect at its answer, because OpStream was told so
-  // Something changed between the request's place and its answer, so it may have taken effect
-  // later.
-  bool may_be_late = false;
-  std::uint32_t request_len = 0;  // clusters
+  std::uint64_t asked_at = 0;        // the request's event
+  std::uint32_t closed_after = 0;    // the closing event's number, less asked_at
+  bool scheduled = false;            // a Schedule moved it
+  std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;
   std::uint32_t left_logical = 0, right_logical = 0;
   std::uint64_t goal = 0, left_block = 0, right_block = 0;
@@ -190,6 +186,11 @@ struct Op {
 };
 static_assert(sizeof(Op) <= 256);
 
+// The number of an allocation's closing event.
+[[nodiscard]] inline std::uint64_t closed_at(const Op& op) {
+  return op.asked_at + op.closed_after;
+}
+
 // Whether an allocation is for a file's data.
 [[nodiscard]] inline bool is_data(const Op& op) {
   return (op.flags & mb::hint_data) != 0;
@@ -198,18 +199,16 @@ static_assert(sizeof(Op) <= 256);
 // Turns events into operations, in the order in which they took effect. An allocation that made a
 // preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
 // closing event, any other at its request. If an allocation got clusters that another thread freed
-// since the request, its search came later: it takes effect at its closing event. So does a request
-// in `late` if no other event shows its place. Looks ahead only while an allocation is unanswered,
-// and at most kWindow operations; after that its answer counts as lost.
+// since the request, its search came later: it takes effect at its closing event. Looks ahead only
+// while an allocation is unanswered, and at most kWindow operations; after that its answer counts
+// as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
 
-  // `geometry` and `late` must outlive the object. `loaded`: every group's buddy was loaded before
-  // the trace. `late`: numbers of requests that take effect at their closing events, ascending.
-  OpStream(trace::EventSource& source, const Geometry& geometry, bool loaded = false,
-           std::span<const std::uint64_t> late = {})
-      : source_(source), geometry_(geometry), late_(late), loaded_(geometry.groups, loaded) {}
+  // `geometry` must outlive the object. `loaded`: every group's buddy was loaded before the trace.
+  OpStream(trace::EventSource& source, const Geometry& geometry, bool loaded = false)
+      : source_(source), geometry_(geometry), loaded_(geometry.groups, loaded) {}
 
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
@@ -240,10 +239,6 @@ class OpStream {
   void on_discard(const trace::Event& event);
   void add_freed(const Freed& freed);
   void forget_old_frees();
-  [[nodiscard]] bool is_late(const Op& op) const;
-  void note_waiting(const Op& op);
-  void no_longer_waiting(const Op& op);
-  [[nodiscard]] std::uint64_t asked_around(const Op& op) const;
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::RecordedExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
@@ -259,7 +254,6 @@ class OpStream {
 
   trace::EventSource& source_;
   const Geometry& geometry_;
-  std::span<const std::uint64_t> late_;
   NumberedQueue<Op> queue_;
   // next() has returned the first operation, so the following call may drop it.
   bool handed_out_ = false;
@@ -269,10 +263,7 @@ class OpStream {
   std::uint64_t requests_ = 0;
   // Threads whose last ext4_free_blocks freed a regular file's data.
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
-  UnderWay open_;  // numbers in the queue
-  // Undecided requests of `open_` that, as far as the trace has shown, take effect at their
-  // request. Empty while only one allocation is open.
-  std::set<std::uint64_t> waiting_;
+  UnderWay open_;             // numbers in the queue
   std::vector<Freed> freed_;  // since the first request of `open_`
   // Threads whose last event was of FITRIM, and the group that each has reached.
   struct Trimming {
@@ -294,8 +285,9 @@ class OpStream {
 // that take them in another order.
 using OpList = std::vector<Op>;
 
-// The arguments are the same as OpStream's.
+class Schedule;
+// The arguments are the same as OpReader's.
 [[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
-                                      bool loaded, std::span<const std::uint64_t> late);
+                                      bool loaded, const Schedule& schedule);
 
 }  // namespace e4r::replay

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "allocator/model.h"
 #include "replay/modes.h"
+#include "replay/order_search.h"
 #include "replay/side_by_side.h"
 #include "replay/warm_start.h"
 #include "trace/packed.h"
@@ -103,8 +103,11 @@ class Session::Replays {
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> made_ready(const Setup& setup, const Inputs&... inputs) const;
   [[nodiscard]] TraceFacts facts() const;
-  [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup) const;
-  [[nodiscard]] Result<Followed> follow_learning(const Setup& recorded, bool beside);
+  // Runs a driver that follows. `beside`: also runs a replay that decides alone.
+  template <class Driver, class... Order>
+  [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
+                                           const Order&... order) const;
+  [[nodiscard]] Result<Followed> find_order(const Setup& recorded, bool beside);
   [[nodiscard]] Status read_trims();
 
   const state::Source& source_;
@@ -127,8 +130,8 @@ template <class Driver, class... Inputs>
 Result<std::unique_ptr<Engine>> Session::Replays::make_engine(const Setup& setup,
                                                               const Inputs&... inputs) const {
   std::unique_ptr<Engine> engine;
-  if constexpr (std::is_same_v<Driver, Follow>) {
-    engine = std::make_unique<Follow>(source_,
+  if constexpr (std::is_base_of_v<Follow, Driver>) {
+    engine = std::make_unique<Driver>(source_,
                                       make_model(source_, *setup.policy, setup.tunables, warm()),
                                       setup, facts(), inputs...);
   } else {
@@ -181,7 +184,7 @@ std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
     if (runs.back().ok()) engines.push_back(runs.back()->engine.get());
   }
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, inputs_.late);
+  OpReader ops(*events, source_.geometry, warm() != nullptr, inputs_.schedule);
   const std::vector<LockstepEnd> ends = run_in_lockstep(ops, engines);
   auto end = ends.begin();
   for (Result<Run>& run : runs) {
@@ -196,7 +199,7 @@ std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
 Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
   if (!ops_) {
     const auto events = trace_.cursor();
-    E4R_TRY(ops_, read_ops(*events, source_.geometry, warm() != nullptr, inputs_.late));
+    E4R_TRY(ops_, read_ops(*events, source_.geometry, warm() != nullptr, inputs_.schedule));
   }
   E4R_TRY(std::unique_ptr<Engine> engine, make_engine<WhatIf>(setup, inputs_));
   return SideBySide(*ops_, std::move(engine), setup.writers);
@@ -212,14 +215,20 @@ Status Session::Replays::read_trims() {
 
 // The run that decides alone takes each decision after the run that follows. If the inputs of a
 // decision are not settled then, the run that decides alone ends, and its result is unknown.
-Result<Followed> Session::Replays::follow_beside_alone(const Setup& setup) const {
-  const Stopwatch watch;
+template <class Driver, class... Order>
+Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
+                                             const Order&... order) const {
   Followed out;
-  E4R_TRY(out.run, made_ready<Follow>(setup));
+  if (!beside) {
+    E4R_TRY(out.run, run<Driver>(setup, order...));
+    return out;
+  }
+  const Stopwatch watch;
+  E4R_TRY(out.run, made_ready<Driver>(setup, order...));
   const auto& follow = static_cast<const Follow&>(*out.run.engine);
   E4R_TRY(Run alone, made_ready<FreeRun>(setup, follow.inputs()));
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, {});
+  OpReader ops(*events, source_.geometry, warm() != nullptr, follow.inputs().schedule);
   const std::array<Engine*, 2> engines = {out.run.engine.get(), alone.engine.get()};
   const auto ends = run_in_lockstep(ops, engines, [&](const Engine& engine) {
     return &engine == &follow || follow.is_settled();
@@ -231,14 +240,9 @@ Result<Followed> Session::Replays::follow_beside_alone(const Setup& setup) const
   return out;
 }
 
-// Learns on the way what warm starts do not show.
-Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool beside) {
-  Followed out;
-  if (beside) {
-    E4R_TRY(out, follow_beside_alone(recorded));
-  } else {
-    E4R_TRY(out.run, run<Follow>(recorded));
-  }
+// Finds the order of overlapping allocations. Learns on the way what warm starts do not show.
+Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside) {
+  E4R_TRY(Followed out, follow_as<OrderSearch>(recorded, beside));
   first_differing_ = out.run.engine->agreement().differing();
   // A decision that shows the order of the lists at the start also helps with earlier decisions.
   constexpr int kMostPasses = 20;
@@ -246,31 +250,19 @@ Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool b
     const auto& learnt = static_cast<const Follow&>(*out.run.engine).learnt();
     if (learnt.empty()) break;
     warm_->learn(learnt, source_.geometry.groups);
-    E4R_TRY(out.run, run<Follow>(recorded));
+    E4R_TRY(out, follow_as<OrderSearch>(recorded, false));
   }
   return out;
 }
 
-// Decides overlapping requests in their order first. Where that makes a decision differ, tries the
-// order of their answers, and keeps it if all of these decisions are then as recorded.
+// Follows in the order that a first pass has found, unless that is the order of the trace.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
-  constexpr int kMostPasses = 8;
   E4R_CHECK(read_trims());
-  E4R_TRY(Followed best, follow_learning(recorded, beside));
-  std::set<std::uint64_t> late, in_vain;
-  std::set<std::uint64_t> maybe = static_cast<const Follow&>(*best.run.engine).maybe_late();
-  for (int pass = 0; pass < kMostPasses && best.run.engine->agreement().follows(); ++pass) {
-    const std::set<std::uint64_t> before = late;
-    late.merge(maybe);
-    for (const std::uint64_t request : in_vain) late.erase(request);
-    if (late == before) break;
-    E4R_TRY(Run run, this->run<Follow>(recorded, std::vector(late.begin(), late.end())));
-    const auto& followed = static_cast<const Follow&>(*run.engine);
-    maybe = followed.maybe_late();
-    in_vain.insert(followed.late_in_vain().begin(), followed.late_in_vain().end());
-    if (followed.late_in_vain().empty() &&
-        followed.agreement().identical > best.run.engine->agreement().identical)
-      best.run = std::move(run);
+  E4R_TRY(Followed best, find_order(recorded, beside));
+  const Schedule& found = static_cast<const OrderSearch&>(*best.run.engine).found();
+  if (!found.empty()) {
+    E4R_TRY(Followed ordered, follow_as<Follow>(recorded, beside, found));
+    best = std::move(ordered);
   }
   inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
   return best;
@@ -279,9 +271,9 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
 Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   Setup bare = setup;
   bare.keep = nullptr;
-  E4R_TRY(const std::unique_ptr<Engine> trial, make_engine<Follow>(bare));
+  E4R_TRY(const std::unique_ptr<Engine> trial, make_engine<OrderSearch>(bare));
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, {});
+  OpReader ops(*events, source_.geometry, warm() != nullptr, kTraceOrder);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     const Status status = op == nullptr ? trial->end(ops) : trial->advance(*op);

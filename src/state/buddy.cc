@@ -71,6 +71,17 @@ Buddy::Buddy(bitmap::ConstWords words, std::uint32_t clusters, std::uint32_t ord
   });
 }
 
+Buddy::Split Buddy::first_split(std::uint32_t start, std::uint32_t len) const {
+  while (len > 0) {
+    const std::uint32_t order = order_at(start);
+    const std::uint32_t chunk = 1u << order;
+    if ((start & (chunk - 1)) != 0 || len < chunk) return {len, order};
+    start += chunk;
+    len -= chunk;
+  }
+  return {};
+}
+
 Buddy::Split Buddy::take(std::uint32_t start, std::uint32_t len, OrderCounters& counters) {
   Split first_split;
   while (len > 0) {

@@ -136,6 +136,9 @@ class Buddy {
     return ((at >> order) + 1) << order;
   }
 
+  // The chunk that taking the free range [start, start + len) would split first.
+  [[nodiscard]] Split first_split(std::uint32_t start, std::uint32_t len) const;
+
   // Takes out the free range [start, start + len) and updates the counters. The caller sets the
   // bits of the cluster bitmap, before or after.
   Split take(std::uint32_t start, std::uint32_t len, OrderCounters& counters);

@@ -14,12 +14,12 @@ bool joins(const FreedList::Entry& first, const FreedList::Entry& second) {
 }  // namespace
 
 bool FreedList::add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
-                    std::uint64_t transaction) {
+                    std::uint64_t transaction, std::uint64_t event) {
   Tree& tree = by_group_[group];
   const auto right = tree.lower_bound(start);
   if (right != tree.end() && right->start < start + count) return false;
   if (right != tree.begin() && std::prev(right)->end() > start) return false;
-  const Entry entry = {group, start, count, transaction};
+  const Entry entry = {group, start, count, transaction, event};
   if (merging_ == FreedMerging::neighbours)
     merge_with_neighbours(tree, right, entry);
   else if (!merge_with_parent(tree, right, entry))
@@ -78,9 +78,11 @@ bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const
   return true;
 }
 
-std::vector<FreedList::Entry> FreedList::take_committed(std::uint64_t transaction) {
+std::vector<FreedList::Entry> FreedList::take_committed(std::uint64_t transaction,
+                                                        std::uint64_t last_event) {
   std::vector<Entry> out;
-  while (!list_.empty() && list_.front().transaction == transaction) {
+  while (!list_.empty() && list_.front().transaction == transaction &&
+         list_.front().freed_at <= last_event) {
     Node& node = list_.front();
     out.push_back(node);
     const auto tree = by_group_.find(node.group);

@@ -30,7 +30,8 @@ class FreedList {
     std::uint32_t group;
     std::uint32_t start;  // cluster
     std::uint32_t count;
-    std::uint64_t transaction;  // the number of the transaction; later ones have higher numbers
+    std::uint64_t transaction;   // the number of the transaction; later ones have higher numbers
+    std::uint64_t freed_at = 0;  // the event that made its place on the list (add)
 
     [[nodiscard]] std::uint32_t end() const { return start + count; }
   };
@@ -39,13 +40,15 @@ class FreedList {
   FreedList(const FreedList&) = delete;
   FreedList& operator=(const FreedList&) = delete;
 
-  // Returns false and changes nothing when the range overlaps a listed one.
-  bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
-           std::uint64_t transaction);
+  // Returns false and changes nothing when the range overlaps a listed one. `event`: the number of
+  // the event that frees it; never below that of an earlier call.
+  bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count, std::uint64_t transaction,
+           std::uint64_t event = 0);
 
   // Removes and returns the entries of `transaction` at the head of the list, oldest first. Stops
-  // at the first entry of another transaction.
-  [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction);
+  // at the first entry of another transaction, and at the first one behind `last_event`.
+  [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction,
+                                                  std::uint64_t last_event = UINT64_MAX);
 
   [[nodiscard]] const auto& entries() const { return list_; }
   // Calls fn(entry) for each entry of one group, in the order of clusters.

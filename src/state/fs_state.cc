@@ -82,6 +82,35 @@ std::uint32_t FsState::load(std::uint32_t number,
   return count;
 }
 
+void FsState::load_for_try(std::uint32_t number, std::vector<Unloaded>& loaded) {
+  const std::uint32_t per_page = groups_per_page(geometry_);
+  const std::uint32_t first = number / per_page * per_page;
+  const std::uint32_t end = std::min(first + per_page, geometry_.groups);
+  for (std::uint32_t at = first; at < end; ++at)
+    if (const Group& group = groups_[at]; group.need_init && !group.corrupt)
+      loaded.push_back({at, group.free, group.moved_by_largest, group.moved_by_average});
+  load(number);
+}
+
+void FsState::unload(const std::vector<Unloaded>& loaded) {
+  for (const Unloaded& before : loaded) {
+    Group& group = groups_[before.number];
+    if (group.largest_order >= 0) move_by_largest(group, -1);
+    if (group.average_order >= 0) move_by_average(group, -1);
+    if (group.in_tree.is_linked()) tree_.erase(tree_.iterator_to(group));
+    group.moved_by_largest = before.moved_by_largest;
+    group.moved_by_average = before.moved_by_average;
+    group.counters.fill(0);
+    group.fragments = 0;
+    group.first_free = 0;
+    group.free = before.free;
+    group.corrupt = false;
+    group.need_init = true;
+    --loaded_;
+    free_index_.update(group.number, group.free);
+  }
+}
+
 void FsState::load_one(Group& group) {
   const bitmap::ConstWords bits = words(group);
   const std::uint32_t limit = geometry_.clusters_per_group;
@@ -335,7 +364,7 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
   if (at_once) {
     group.trimmed = false;
     give(group, start, count);
-  } else if (!freed_.add(number, start, count, transaction)) {
+  } else if (!freed_.add(number, start, count, transaction, event_)) {
     return error("free of {} clusters at {}/{}, part of which was freed before", count, number,
                  start);
   }
@@ -343,8 +372,8 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
   return {};
 }
 
-void FsState::commit(std::uint64_t transaction) {
-  for (const FreedList::Entry& entry : freed_.take_committed(transaction)) {
+void FsState::commit(std::uint64_t transaction, std::uint64_t last_event) {
+  for (const FreedList::Entry& entry : freed_.take_committed(transaction, last_event)) {
     if (!give(groups_[entry.group], entry.start, entry.count)) ++bad_frees_;
     groups_[entry.group].trimmed = false;
     if (geometry_.discard) given_back_.push_back(entry);

@@ -94,6 +94,17 @@ class FsState {
   std::uint32_t load(std::uint32_t number,
                      const std::function<void(std::uint32_t group)>& loaded = {});
 
+  // What unload() needs to put a group back.
+  struct Unloaded {
+    std::uint32_t number = 0;
+    std::uint32_t free = 0;
+    bool moved_by_largest = false, moved_by_average = false;
+  };
+  // Loads a group for a try, and adds what unload() needs to `loaded`.
+  void load_for_try(std::uint32_t number, std::vector<Unloaded>& loaded);
+  // Undoes load_for_try(), if nothing has changed since.
+  void unload(const std::vector<Unloaded>& loaded);
+
   // Sorts every list of the array by the rank of its groups. For a state with an unknown past,
   // whose lists may be in any order.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
@@ -156,9 +167,11 @@ class FsState {
   // already, or preallocated and not handed out.
   Status free_clusters(std::uint32_t group, std::uint32_t start, std::uint32_t count,
                        std::uint64_t transaction, bool at_once);
-  // Returns the clusters that `transaction` freed. Counts ranges that cannot be given back in
-  // bad_frees().
-  void commit(std::uint64_t transaction);
+  // Returns the clusters that `transaction` freed, or those freed up to an event (note_event).
+  // Counts ranges that cannot be given back in bad_frees().
+  void commit(std::uint64_t transaction, std::uint64_t last_event = UINT64_MAX);
+  // Later frees belong to this event of the trace.
+  void note_event(std::uint64_t event) { event_ = event; }
   [[nodiscard]] const FreedList& freed() const { return freed_; }
   // What commits have given back since the last call, oldest first. Empty unless the mount
   // discards.
@@ -219,6 +232,7 @@ class FsState {
   FreedList freed_;
   std::vector<FreedList::Entry> given_back_;
   std::uint64_t bad_frees_ = 0;
+  std::uint64_t event_ = 0;  // as note_event() set it
   std::uint64_t preallocs_made_ = 0;
   std::uint32_t loaded_ = 0;
   std::uint32_t unread_ = 0;

@@ -33,6 +33,7 @@ struct Dictated : FullGroups {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
   }
+  replay::Spans spans;
 };
 
 // A trimmed goal hides its original length. The place of the found extent in the file reveals it.
@@ -49,7 +50,7 @@ TEST_F(Dictated, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
        {std::pair{384u, allocator::SizeStep::m4}, std::pair{500u, allocator::SizeStep::m8}}) {
     start();
     op.placed_at = placed;
-    Dictation dictation(op, rig->allocator);
+    Dictation dictation(op, rig->allocator, spans);
     EXPECT_EQ(rig->allocator.allocate(r, &dictation).inputs.size, step) << placed;
   }
 }
@@ -60,7 +61,7 @@ TEST_F(Dictated, WhatTheModelWouldHaveChosenIsKept) {
   start();
   const allocator::Request r = metadata_request(10, 0);
   const Op op = closed(r, false, {9, 120, 10, 0});
-  Dictation dictation(op, rig->allocator);
+  Dictation dictation(op, rig->allocator, spans);
   const allocator::Decision d = rig->allocator.allocate(r, &dictation);
   EXPECT_TRUE(dictation.forced());
   EXPECT_EQ(d.result.group, 9u);
@@ -77,7 +78,7 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   allocator::Request r = data_request(20, 4, 0);
   r.inputs_exact = false;
   const Op op = closed(r, true, {3, 110, 4, 0});
-  Dictation dictation(op, rig->allocator);
+  Dictation dictation(op, rig->allocator, spans);
   const allocator::Decision d = rig->allocator.allocate(r, &dictation);
   EXPECT_TRUE(d.prealloc);
   EXPECT_TRUE(dictation.forced());
@@ -101,13 +102,15 @@ struct LockedGroup : Dictated {
     op.closing.found = skipped.found;
     op.closing.groups = skipped.groups_scanned;
     op.closing.criterion = skipped.criterion;
+    op.closing.tail = skipped.tail;
+    op.closing.broken = skipped.broken;
   }
   static trace::RecordedExtent recorded(const Extent& e) {
     return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
   }
   [[nodiscard]] allocator::Decision follow(std::string_view policy, bool* forced) {
     start(policy);
-    Dictation dictation(op, rig->allocator);
+    Dictation dictation(op, rig->allocator, spans);
     const allocator::Decision d = rig->allocator.allocate(request, &dictation);
     *forced = dictation.forced();
     return d;
@@ -204,7 +207,7 @@ TEST_F(Dictated, NoSpaceMayBeRight) {
   start();
   const allocator::Request r = metadata_request(10, 0);
   const Op op = closed(r, false, {0, 0, 0, 0});
-  Dictation dictation(op, rig->allocator);
+  Dictation dictation(op, rig->allocator, spans);
   EXPECT_FALSE(rig->allocator.allocate(r, &dictation).success);
   EXPECT_FALSE(dictation.forced());
 }

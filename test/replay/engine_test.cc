@@ -342,7 +342,7 @@ TEST_P(EngineTest, WritersSideBySideShareAndLoseNothing) {
   (void)run(recording, recording.whole(), named("legacy"), Driver::follow, inputs);
   const auto served = [&](std::span<const trace::Event> events, unsigned writers) {
     MemorySource stream(events);
-    auto ops = replay::read_ops(stream, recording.fs().geometry(), false, inputs.late);
+    auto ops = replay::read_ops(stream, recording.fs().geometry(), false, inputs.schedule);
     EXPECT_TRUE(ops.ok());
     struct Served {
       replay::OpList ops;

@@ -44,7 +44,7 @@ struct Script {
       .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
   std::string replayed(std::size_t batch = 1) {
     test::MemorySource source(events, batch);
-    OpStream stream(source, geometry, false, late);
+    OpStream stream(source, geometry, false);
     std::string out;
     ops.clear();
     for (;;) {
@@ -68,6 +68,8 @@ struct Script {
         return fmt::format("l{}", op.group);
       case Op::Kind::reload_group:
         return fmt::format("r{}", op.group);
+      case Op::Kind::commit_until:
+        return "until";
       case Op::Kind::discard_blocks:
         return fmt::format("s{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::trim_group:
@@ -91,7 +93,6 @@ struct Script {
   }
 
   std::vector<Event> events;
-  std::vector<std::uint64_t> late;  // numbers of requests
   std::vector<Op> ops;
   std::uint64_t unanswered = 0;
 };
@@ -376,62 +377,6 @@ TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
       }
     }
   }
-}
-
-// Two requests overlap, and the earlier one is answered last.
-TEST(OpStream, WhatIsSaidToBeLateIsTakenAtItsClosingEvent) {
-  Script s;
-  s.request(1, 20);
-  s.request(2, 30);
-  s.close(2, 30);
-  s.answer(2, 30);
-  s.close(1, 20);
-  s.answer(1, 20);
-  s.request(2, 40);
-  s.close(2, 40);
-  s.answer(2, 40);
-  EXPECT_EQ(s.replayed(), "a20 a30 a40 ");
-  EXPECT_TRUE(s.ops[0].may_be_late);
-  EXPECT_FALSE(s.ops[0].late);
-  EXPECT_FALSE(s.ops[1].may_be_late);
-  EXPECT_EQ(s.ops[1].within, 1u);
-  EXPECT_EQ(s.ops[2].within, 0u);
-  s.late = {1};
-  EXPECT_EQ(s.replayed(), "a30 a20 a40 ");
-  EXPECT_TRUE(s.ops[1].late);
-  EXPECT_EQ(s.ops[0].within, 1u);
-  s.late = {2, 3};
-  EXPECT_EQ(s.replayed(), "a20 a30 a40 ") << "nothing came in between";
-}
-
-TEST(OpStream, ARequestLiesWithinTheLastOneThatStillWaits) {
-  Script s;
-  for (const std::uint32_t pid : {1u, 2u, 3u, 4u}) s.request(pid, 10ull * pid);
-  s.answer(3, 30, 0);  // refused
-  for (const std::uint32_t pid : {4u, 1u, 2u}) {
-    s.close(pid, 10ull * pid);
-    s.answer(pid, 10ull * pid);
-  }
-  EXPECT_EQ(s.replayed(), "a10 a20 a30 a40 ");
-  EXPECT_EQ(s.ops[3].within, 2u);
-  EXPECT_EQ(s.ops[0].within, 0u);
-  EXPECT_EQ(s.ops[1].within, 0u) << "the one before was answered before";
-}
-
-// The event that creates a request's preallocation fixes the request's place.
-TEST(OpStream, WhatAnEventHasPlacedIsNotLate) {
-  Script s;
-  s.request(1, 20);
-  s.add(EventKind::new_inode_pa, 1, 20);
-  s.request(2, 30);
-  s.close(2, 30);
-  s.answer(2, 30);
-  s.close(1, 20);
-  s.answer(1, 20);
-  s.late = {1};
-  EXPECT_EQ(s.replayed(), "a20 a30 ");
-  EXPECT_FALSE(s.ops[0].may_be_late);
-  EXPECT_EQ(s.ops[1].within, 0u);
 }
 
 // Another thread in the allocator is the stronger kind of race.

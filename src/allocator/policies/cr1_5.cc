@@ -61,6 +61,7 @@ bool load_cold_groups(Search& search) {
 // Loads groups that the lists do not have yet before CR1.5 shortens the goal.
 std::optional<std::uint32_t> choose_cr1_or_load(Search& search) {
   const auto group = choose_cr1(search);
+  if (!group && search.trial) search.unsure = true;
   if (group || search.trial || !load_cold_groups(search)) return group;
   return ask_cr1_lists(search);
 }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/order_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace e4r::replay {
+
+namespace {
+
+// More than the threads that can have an allocation under way.
+constexpr std::size_t kRemembered = 64;
+// Of how many of them, and how many at once, another order is tried.
+constexpr std::size_t kMostOpen = 7;
+constexpr int kMostUndone = 3;
+// How many trials each decision adds to those that the search may make. Bounds the time that a
+// trace costs in which many allocations overlap and no order fits.
+constexpr std::uint64_t kTrialsPerDecision = 32;
+// How often each entry of a commit may be given back for a try. Bounds the time that a trace costs
+// in which nothing fits.
+constexpr std::uint64_t kTriesPerEntry = 8;
+
+bool asks(const Op& op) {
+  return op.kind == Op::Kind::allocate && op.closing.seen;
+}
+
+// Whether the operation may change what a search finds.
+bool changes_space(const Op& op) {
+  switch (op.kind) {
+    case Op::Kind::allocate:
+    case Op::Kind::free:
+    case Op::Kind::discard_inode:
+    case Op::Kind::end_commit:
+    case Op::Kind::load_group:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Status OrderSearch::advance(const Op& op) {
+  E4R_CHECK(place_closed(op.ordinal));
+  now_ = op.ordinal;
+  if (op.kind == Op::Kind::commit_flushing)
+    entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
+  E4R_CHECK(asks(op) ? find_place(op) : Follow::advance(op));
+  return held_.empty() || !changes_space(op) ? Status() : place_what_agrees();
+}
+
+Status OrderSearch::end(const OpReader& ops) {
+  E4R_CHECK(place_closed(UINT64_MAX));
+  return Follow::end(ops);
+}
+
+// Whether the decision would come out as recorded. False once too many trials were made.
+bool OrderSearch::agrees(const Op& op) {
+  if (trials_left_ == 0) return false;
+  --trials_left_;
+  return would_agree(op).value_or(false);
+}
+
+// Decides the allocation now, before others, or later.
+Status OrderSearch::find_place(const Op& op) {
+  const bool alone = op.race != Race::allocator && !model().committing();
+  if (alone || would_agree(op).value_or(true) || moves_later(op)) return place(op, false);
+  if (op.moved || closed_at(op) <= op.ordinal || held_.size() == kRemembered)
+    return place(op, false);
+  held_.push_back(op);
+  return {};
+}
+
+Status OrderSearch::place_held(std::size_t index) {
+  const Op op = held_[index];
+  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+  return place(op, now_ != op.ordinal);
+}
+
+// Decides each held allocation that would now be decided as recorded.
+Status OrderSearch::place_what_agrees() {
+  for (;;) {
+    const auto found =
+        std::ranges::find_if(held_, [this](const Op& op) { return agrees(op) || moves_later(op); });
+    if (found == held_.end()) return {};
+    E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
+  }
+}
+
+// Decides the held allocations that were closed before the event.
+Status OrderSearch::place_closed(std::uint64_t event) {
+  for (;;) {
+    const auto found =
+        std::ranges::find_if(held_, [event](const Op& op) { return closed_at(op) < event; });
+    if (found == held_.end()) return {};
+    if (const auto freed = find_commit(*found)) E4R_CHECK(commit_before(*found, *freed));
+    E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
+    E4R_CHECK(place_what_agrees());
+  }
+}
+
+// Decides it now. `moved`: this is not its place in the stream.
+Status OrderSearch::place(const Op& op, bool moved) {
+  Op here = op;
+  here.scheduled = moved;
+  if (moved) found_.move(op.request, now_);
+  for (const std::uint64_t later : std::exchange(later_, {})) found_.move(later, now_);
+  const std::uint64_t conflicts = agreement().conflicts;
+  E4R_CHECK(Follow::advance(here));
+  trials_left_ += kTrialsPerDecision;
+  if (op.race != Race::allocator) return {};
+  if (placed_.size() == kRemembered) placed_.pop_front();
+  const bool can_undo = agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved &&
+                        op.closing.result.len > 0;
+  placed_.push_back({here, can_undo});
+  return {};
+}
+
+// The commit under way has given back what was freed up to an event before the allocation.
+Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
+  found_.commit_before(op.request, freed);
+  Op commit;
+  commit.kind = Op::Kind::commit_until;
+  commit.ordinal = op.ordinal;
+  commit.count = freed;
+  return Follow::advance(commit);
+}
+
+// Finds the least part of the commit under way after which the decision would come out as recorded:
+// what was freed up to an event. Asks again after each entry of the groups that the decision names,
+// and if that is in vain, after each entry.
+std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op) {
+  const std::optional<std::uint64_t> found = find_commit(op, [&](std::uint32_t group) {
+    return group == op.closing.result.group || group == op.closing.goal.group;
+  });
+  return found ? found : find_commit(op, [](std::uint32_t) { return true; });
+}
+
+template <class Matters>
+std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matters& matters) {
+  const std::optional<std::uint64_t> transaction = model().committing();
+  if (!transaction) return std::nullopt;
+  state::FsState& state = model().own_state();
+  std::vector<state::FreedList::Entry> given;
+  std::optional<std::uint64_t> found;
+  for (const state::FreedList::Entry& entry : state.freed().entries()) {
+    if (found || entries_left_ == 0 || entry.transaction != *transaction) break;
+    if (!state.give(state.group(entry.group), entry.start, entry.count)) break;
+    given.push_back(entry);
+    --entries_left_;
+    if (matters(entry.group) && agrees(op)) found = entry.freed_at;
+  }
+  for (auto entry = given.rbegin(); entry != given.rend(); ++entry)
+    (void)state.take(state.group(entry->group), entry->start, entry->count);
+  return found;
+}
+
+// The decided allocations that may take effect as late as now, the last one first.
+OrderSearch::Others OrderSearch::still_open() const {
+  Others out;
+  for (auto other = placed_.rbegin(); other != placed_.rend(); ++other)
+    if (other->can_undo && closed_at(other->op) > now_) out.push_back(&*other);
+  return out;
+}
+
+// Moves decided allocations behind this one, if all are then as recorded.
+bool OrderSearch::moves_later(const Op& op) {
+  const Others later = later_than(op);
+  later_.clear();
+  for (const Placed* other : later) later_.push_back(other->op.request);
+  return !later.empty();
+}
+
+// The decided allocations that take effect after this one, in their order: as few as possible.
+// Empty if this one does not belong before any.
+OrderSearch::Others OrderSearch::later_than(const Op& op) {
+  if (model().own_state().has_lists()) return {};
+  const Others others = still_open();
+  const unsigned all = 1u << std::min(others.size(), kMostOpen);
+  for (int count = 1; count <= kMostUndone; ++count)
+    for (unsigned set = 1; set < all; ++set) {
+      if (std::popcount(set) != count) continue;
+      Others later;
+      for (std::size_t i = 0; i < others.size(); ++i)
+        if ((set >> i & 1) != 0) later.push_back(others[i]);
+      if (belongs_before(op, later)) return {later.rbegin(), later.rend()};
+    }
+  return {};
+}
+
+// Whether the decision would come out as recorded without these allocations, and then each of them
+// behind it. `later` begins with the last one. Leaves the state as it was.
+bool OrderSearch::belongs_before(const Op& op, std::span<const Placed* const> later) {
+  std::size_t undone = 0;
+  while (undone < later.size() && undo(later[undone]->op)) ++undone;
+  bool agree = undone == later.size() && agrees(op);
+  const bool taken = agree && redo(op);
+  while (undone > 0) {
+    const Op& other = later[--undone]->op;
+    agree = agree && agrees(other);
+    (void)redo(other);
+  }
+  if (taken) (void)undo(op);
+  return agree;
+}
+
+// Gives the clusters of an allocation back. False: they are not all in use.
+bool OrderSearch::undo(const Op& op) {
+  state::FsState& state = model().own_state();
+  const trace::RecordedExtent& result = op.closing.result;
+  state::Group& group = state.group(result.group);
+  return !group.corrupt && state.give(group, static_cast<std::uint32_t>(result.start), result.len);
+}
+
+// Takes the clusters of an allocation. False: it takes none, or they are not all free.
+bool OrderSearch::redo(const Op& op) {
+  state::FsState& state = model().own_state();
+  const trace::RecordedExtent& result = op.closing.result;
+  state::Group& group = state.group(result.group);
+  const auto start = static_cast<std::uint32_t>(result.start);
+  if (op.closing.prealloc || result.len == 0 || group.need_init || group.corrupt ||
+      !state::bitmap::all_clear(state.words(group), start, result.len))
+    return false;
+  (void)state.take(group, start, result.len);
+  return true;
+}
+
+}  // namespace e4r::replay

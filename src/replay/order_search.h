@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "replay/modes.h"
+#include "replay/op_stream.h"
+#include "replay/schedule.h"
+#include "util/status.h"
+
+namespace e4r::replay {
+
+// Follows the recorded kernel, and finds the order in which overlapping allocations took effect. An
+// allocation takes its blocks at some moment between its request and its closing event. In the
+// right order each decision comes out as recorded; in a wrong one it rarely does. So where a
+// decision would differ and others overlap it, the search tries these places, and takes the first
+// that gives the recorded decision:
+// - before allocations that have been decided and may have come later (not on kernels whose lists
+//   of groups keep an order, because an allocation there cannot be undone without a trace),
+// - behind operations that come before its closing event,
+// - at its closing event, after a part of the commit under way has given back its clusters.
+// All of this is local: it looks only at allocations that overlap, and never reads the trace again.
+// A stream's goal needs no search, because the closing event shows it (Dictation::goes_on_from).
+class OrderSearch final : public Follow {
+ public:
+  using Follow::Follow;
+
+  Status advance(const Op& op) override;
+  Status end(const OpReader& ops) override;
+
+  // What was found so far. This run has decided some allocations before others that belong before
+  // them. Another Follow takes all of them in the order that was found.
+  [[nodiscard]] const Schedule& found() const { return found_; }
+  [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
+
+ private:
+  // An allocation that has been decided. Later ones may belong before it.
+  struct Placed {
+    Op op;
+    bool can_undo = false;  // all of its clusters were free
+  };
+  using Others = std::vector<const Placed*>;
+
+  [[nodiscard]] bool agrees(const Op& op);
+  Status find_place(const Op& op);
+  Status place_held(std::size_t index);
+  Status place_what_agrees();
+  Status place_closed(std::uint64_t event);
+  Status place(const Op& op, bool moved);
+  Status commit_before(const Op& op, std::uint64_t freed);
+  [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
+  template <class Matters>
+  [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);
+  [[nodiscard]] Others still_open() const;
+  [[nodiscard]] bool moves_later(const Op& op);
+  [[nodiscard]] Others later_than(const Op& op);
+  [[nodiscard]] bool belongs_before(const Op& op, std::span<const Placed* const> later);
+  bool undo(const Op& op);
+  bool redo(const Op& op);
+
+  Schedule found_;
+  std::vector<Op> held_;              // wait for their place, in the order of the trace
+  std::deque<Placed> placed_;         // the last ones, in the order of their decisions
+  std::vector<std::uint64_t> later_;  // requests that move behind the next one that is placed
+  std::uint64_t now_ = 0;             // the event of the last operation
+  std::uint64_t trials_left_ = 0;     // how many the search may still make
+  // How many entries of the commit under way may still be given back for a try.
+  std::uint64_t entries_left_ = 0;
+};
+
+}  // namespace e4r::replay

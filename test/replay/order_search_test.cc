@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tests that the order of overlapping allocations is found. The traces come from a model whose
+// decisions fall at random moments between request and closing event.
+#include "replay/order_search.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "allocator/model.h"
+#include "replay/session.h"
+#include "support/busy_fs.h"
+#include "support/model.h"
+#include "trace/packed.h"
+#include "util/rng.h"
+
+namespace e4r::test {
+namespace {
+
+using trace::EventKind;
+
+// Several threads that allocate and free at the same time. Stream goals may have been read before
+// another thread moved them.
+class Writers {
+ public:
+  Writers(std::string_view policy, unsigned threads, std::uint64_t seed)
+      : fs_(model_shape("blocks_4k_forty_groups")),
+        tunables_(allocator::defaults_for(fs_.geometry())),
+        rng_(seed) {
+    tunables_.possible_cpus = 2;
+    model_.emplace(fs_.source(), *allocator::find_policy(policy), tunables_);
+    stream_goals_ = model_->policy().kernel.stream.by_inode ? 2 : 1;
+    for (std::uint32_t group = 0; group < fs_.geometry().groups; ++group) {
+      model_->load_by_others(group);
+      trace_.loaded({}, group);
+    }
+    for (unsigned i = 0; i < threads; ++i)
+      threads_.emplace_back().thread = {i + 1, static_cast<std::uint16_t>(i)};
+  }
+
+  // Takes a step of a thread chosen at random.
+  void step() {
+    Writer& writer = threads_[rng_.below(threads_.size())];
+    if (!writer.open)
+      rng_.below(4) == 0 && !writer.extents.empty() ? free(writer) : ask(writer);
+    else if (!writer.made)
+      decide(writer);
+    else
+      answer(writer);
+  }
+  void commit() {
+    trace_.commit(EventKind::commit_flushing, ++transaction_);
+    model_->begin_commit();
+  }
+  // The commit gives back what was freed up to some event.
+  void commit_partly() { model_->commit_until(rng_.below(trace_.events().size()) + 1); }
+  void end_commit() {
+    model_->end_commit();
+    trace_.commit(EventKind::end_commit, transaction_);
+  }
+  void finish() {
+    for (Writer& writer : threads_) {
+      if (writer.open && !writer.made) decide(writer);
+      if (writer.open) answer(writer);
+    }
+  }
+
+  // The agreement of following the trace, and of deciding alone.
+  [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> follow() {
+    replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
+                            {});
+    replay::Setup setup = {&model_->policy(), tunables_};
+    setup.check_every = replay::Setup::kOften;
+    const auto both = session.follow(setup);
+    const auto alone = session.free_run(setup);
+    EXPECT_TRUE(both.ok() && alone.ok());
+    return {both->engine->agreement(), alone->engine->agreement()};
+  }
+  [[nodiscard]] std::uint64_t asked() const { return asked_; }
+
+ private:
+  struct Writer {
+    Thread thread;
+    std::optional<TraceWriter::Open> open;
+    std::optional<allocator::Decision> made;
+    std::uint64_t goal_when_asked = 0;  // the request that had left it
+    std::uint32_t logical = 1 << 16;
+    std::vector<std::pair<std::uint64_t, Extent>> extents;  // inode, clusters
+  };
+
+  std::uint64_t& goal_of(std::uint64_t ino) { return goals_[ino % stream_goals_]; }
+
+  void ask(Writer& writer) {
+    allocator::Request request;
+    request.number = ++asked_;
+    request.ino = 100 + 10 * writer.thread.pid + rng_.below(4);
+    request.flags = mb::hint_data | mb::hint_noprealloc;
+    request.inputs.mode = allocator::Mode::stream;
+    request.cpu = writer.thread.cpu;
+    request.len = static_cast<std::uint32_t>(rng_.between(1, 40));
+    request.logical = writer.logical;
+    request.goal = rng_.below(fs_.geometry().blocks_count);
+    request.size_hint = 1ull << 32;
+    writer.logical += 64;
+    writer.goal_when_asked = goal_of(request.ino);
+    writer.open = trace_.open(writer.thread, request, request.len);
+  }
+  void decide(Writer& writer) {
+    allocator::Request request = writer.open->request;
+    if (rng_.below(2) == 0) request.inputs.goes_on_from = writer.goal_when_asked;
+    writer.made = model_->allocate(request, nullptr);
+    ASSERT_TRUE(writer.made->success);
+    goal_of(request.ino) = request.number;
+  }
+  void answer(Writer& writer) {
+    trace_.finish(*writer.open, *writer.made);
+    writer.extents.emplace_back(writer.open->request.ino, writer.made->result);
+    writer.open.reset();
+    writer.made.reset();
+  }
+  void free(Writer& writer) {
+    const std::size_t which = rng_.below(writer.extents.size());
+    const auto [ino, extent] = writer.extents[which];
+    writer.extents.erase(writer.extents.begin() + static_cast<std::ptrdiff_t>(which));
+    trace_.freed(writer.thread, ino, extent.group, extent.start, extent.len);
+    model_->note_event(trace_.events().size());
+    EXPECT_TRUE(model_->free(extent.group, extent.start, extent.len, true));
+  }
+
+  ModelFs fs_;
+  allocator::Tunables tunables_;
+  std::optional<allocator::Model> model_;
+  Rng rng_;
+  TraceWriter trace_{false};
+  std::vector<Writer> threads_;
+  std::array<std::uint64_t, 2> goals_ = {};  // the requests that left them
+  std::uint64_t stream_goals_ = 0;
+  std::uint64_t asked_ = 0;
+  std::uint64_t transaction_ = 0;
+};
+
+void expect_exact(Writers& writers, const std::string& what) {
+  writers.finish();
+  const auto [followed, alone] = writers.follow();
+  EXPECT_EQ(followed.requests, writers.asked()) << what;
+  EXPECT_EQ(followed.identical, writers.asked()) << what;
+  EXPECT_EQ(alone.identical, writers.asked()) << what;
+  for (const replay::Divergence& d : followed.divergences)
+    ADD_FAILURE() << what << ", decision " << d.decision << " at event " << d.event << " of "
+                  << d.pid << ": " << d.recorded << ", here " << d.modelled;
+}
+
+TEST(OrderSearch, FindsTheOrderOfWritersThatOverlap) {
+  for (const auto& [policy, threads] : {std::pair{"linux-7.3", 1u},
+                                        {"linux-7.3", 2u},
+                                        {"linux-7.3", 4u},
+                                        {"linux-6.12", 1u},
+                                        {"linux-6.12", 2u}})
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      Writers writers(policy, threads, seed);
+      for (int i = 0; i < 3000; ++i) writers.step();
+      expect_exact(writers, fmt::format("{}, {} threads, seed {}", policy, threads, seed));
+    }
+}
+
+// The share of decisions that are followed, in ten traces.
+template <class Write>
+double followed_share(std::string_view policy, unsigned threads, const Write& write) {
+  std::uint64_t asked = 0, identical = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Writers writers(policy, threads, seed);
+    write(writers);
+    writers.finish();
+    identical += writers.follow().first.identical;
+    asked += writers.asked();
+  }
+  return static_cast<double>(identical) / static_cast<double>(asked);
+}
+
+// Where many overlap all the time, a wrong order may fit for a while.
+TEST(OrderSearch, FindsNearlyAllOfTheOrderOfManyWriters) {
+  const auto write = [](Writers& writers) {
+    for (int i = 0; i < 3000; ++i) writers.step();
+  };
+  EXPECT_GE(followed_share("linux-7.3", 8, write), 0.998);
+  EXPECT_GE(followed_share("linux-6.12", 4, write), 0.998);
+}
+
+// Writes a trace in which a writer goes on while a commit gives back its clusters part by part.
+void commit_in_parts(Writers& writers) {
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 1000; ++i) writers.step();
+    writers.commit();
+    for (int part = 0; part < 10; ++part) {
+      writers.commit_partly();
+      for (int i = 0; i < 20; ++i) writers.step();
+    }
+    writers.end_commit();
+  }
+}
+
+TEST(OrderSearch, FindsNearlyAlwaysHowMuchACommitHasGivenBack) {
+  EXPECT_GE(followed_share("linux-6.12", 1, commit_in_parts), 0.995);
+}
+
+// From 6.18 on, how freed extents are merged depends on which entries the commit has removed from
+// the tree of their group by then (FreedMerging::parent). Only decisions that differ show that.
+TEST(OrderSearch, FindsNearlyAllOfACommitThatShapesTheNext) {
+  EXPECT_GE(followed_share("linux-7.3", 1, commit_in_parts), 0.99);
+}
+
+}  // namespace
+}  // namespace e4r::test
