@@ -158,8 +158,9 @@ Result<Until> parse_until(const std::string& text) {
   return out;
 }
 
-Result<Workload> Workload::create(const Profile& profile, const WorkloadOptions& options) {
-  Workload out(profile, options);
+Result<AgeingWorkload> AgeingWorkload::create(const Profile& profile,
+                                              const AgeingWorkloadOptions& options) {
+  AgeingWorkload out(profile, options);
   if (out.room_ == 0)
     return error("{:.1f} % of the blocks are in use already: no room for files up to {:.1f} %",
                  100.0 * static_cast<double>(options.used) / static_cast<double>(options.blocks),
@@ -168,7 +169,7 @@ Result<Workload> Workload::create(const Profile& profile, const WorkloadOptions&
   return out;
 }
 
-Workload::Workload(const Profile& profile, const WorkloadOptions& options)
+AgeingWorkload::AgeingWorkload(const Profile& profile, const AgeingWorkloadOptions& options)
     : profile_(profile),
       options_(options),
       rng_(options.seed),
@@ -186,12 +187,12 @@ Workload::Workload(const Profile& profile, const WorkloadOptions& options)
       options.block_size;
 }
 
-std::uint64_t Workload::blocks_of(std::uint64_t bytes) const {
+std::uint64_t AgeingWorkload::blocks_of(std::uint64_t bytes) const {
   return (bytes + options_.block_size - 1) / options_.block_size;
 }
 
 // Draws evenly by the logarithm between the limits of a step.
-std::uint64_t Workload::draw_size() {
+std::uint64_t AgeingWorkload::draw_size() {
   const auto uniform = [this] { return static_cast<double>(rng_.next() >> 11) * 0x1p-53; };
   double ticket = uniform() * weights_;
   std::size_t at = 0;
@@ -204,7 +205,7 @@ std::uint64_t Workload::draw_size() {
   return std::min(static_cast<std::uint64_t>(drawn), largest_);
 }
 
-void Workload::write(Operation& operation, std::uint32_t slot, std::uint64_t bytes) {
+void AgeingWorkload::write(Operation& operation, std::uint32_t slot, std::uint64_t bytes) {
   const std::uint64_t before = blocks_of(sizes_[slot]);
   operation = {sizes_[slot] == 0 ? Operation::Kind::write : Operation::Kind::append, slot, bytes};
   sizes_[slot] += bytes;
@@ -213,7 +214,7 @@ void Workload::write(Operation& operation, std::uint32_t slot, std::uint64_t byt
   written_ += more * options_.block_size;
 }
 
-void Workload::create_one(Operation& operation) {
+void AgeingWorkload::create_one(Operation& operation) {
   const std::uint32_t slot = vacant_.back();
   vacant_.pop_back();
   files_.add(slot);
@@ -221,7 +222,7 @@ void Workload::create_one(Operation& operation) {
 }
 
 // A file grows or is rewritten. Returns false if no file exists, or if the file is large enough.
-bool Workload::change_one(Operation& operation) {
+bool AgeingWorkload::change_one(Operation& operation) {
   const double all = profile_.append_share + profile_.rewrite_share;
   const double ticket = static_cast<double>(rng_.next() >> 11) * 0x1p-53;
   if (ticket >= all || files_.size() == 0) return false;
@@ -240,7 +241,7 @@ bool Workload::change_one(Operation& operation) {
   return true;
 }
 
-void Workload::remove_one(Operation& operation) {
+void AgeingWorkload::remove_one(Operation& operation) {
   const std::uint32_t slot = files_.take(rng_);
   operation = {Operation::Kind::remove, slot, 0};
   freed_ += blocks_of(sizes_[slot]);
@@ -249,7 +250,7 @@ void Workload::remove_one(Operation& operation) {
   vacant_.push_back(slot);
 }
 
-bool Workload::next(Operation& operation) {
+bool AgeingWorkload::next(Operation& operation) {
   if (ended_) return false;
   const bool full = taken_ >= room_ || vacant_.empty();
   const std::uint64_t free = options_.blocks - std::min(options_.blocks, options_.used + taken_);

@@ -70,7 +70,7 @@ struct Until {
 // "utilisation 0.8, turnover 10x". Either part may stand alone, in any order.
 [[nodiscard]] Result<Until> parse_until(const std::string& text);
 
-struct WorkloadOptions {
+struct AgeingWorkloadOptions {
   std::uint64_t blocks = 0;      // of the file system
   std::uint64_t used = 0;        // blocks in use at the start
   std::uint32_t block_size = 0;  // bytes
@@ -83,11 +83,11 @@ struct WorkloadOptions {
 // every policy and a real kernel get the same ones. Sizes come from the profile. The file to remove
 // is chosen so that the ages of the remaining files approach the profile's (as in Geriatrix,
 // Kadekodi et al., USENIX ATC 2018).
-class Workload {
+class AgeingWorkload {
  public:
   // The Error: less room than the utilisation needs, or too few slots.
-  [[nodiscard]] static Result<Workload> create(const Profile& profile,
-                                               const WorkloadOptions& options);
+  [[nodiscard]] static Result<AgeingWorkload> create(const Profile& profile,
+                                                     const AgeingWorkloadOptions& options);
   // Draws the next operation. Returns false when the age is reached and everything is synced.
   [[nodiscard]] bool next(Operation& operation);
 
@@ -99,7 +99,7 @@ class Workload {
   [[nodiscard]] bool out_of_slots() const { return vacant_.empty() && taken_ < room_; }
 
  private:
-  Workload(const Profile& profile, const WorkloadOptions& options);
+  AgeingWorkload(const Profile& profile, const AgeingWorkloadOptions& options);
   [[nodiscard]] std::uint64_t blocks_of(std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t draw_size();
   void remove_one(Operation& operation);
@@ -108,7 +108,7 @@ class Workload {
   void write(Operation& operation, std::uint32_t slot, std::uint64_t bytes);
 
   Profile profile_;
-  WorkloadOptions options_;
+  AgeingWorkloadOptions options_;
   Rng rng_;
   Population files_;
   std::vector<std::uint64_t> sizes_;   // bytes, by slot

@@ -22,7 +22,8 @@ struct KernelAccount {
 };
 
 // Decides where blocks go, and holds the file system for which it decides. It is either the model
-// (Model) or the code of a kernel (guest::Kernel). Replay and ageing know only this interface.
+// (Model) or the code of a kernel (guest::KernelDecider). Replay and ageing know only this
+// interface.
 //
 // The groups and clusters that a caller names must exist. Not thread-safe.
 class Decider {

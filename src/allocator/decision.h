@@ -27,7 +27,7 @@ struct Decision {
   std::uint32_t broken = 0;
   std::uint64_t block = 0;      // first block handed out
   std::uint32_t len = 0;        // clusters handed out; the rest of `result` is preallocated
-  Inputs inputs;                // what it was decided with
+  DecisionInputs inputs;        // what it was decided with
   std::uint32_t conflicts = 0;  // clusters of a dictated result that were in use already
   std::uint64_t ns = 0;         // that a kernel's code took; 0: not measured
   // It hung on the size of the file, or on whether it is open for writing, and the trace has

@@ -30,7 +30,7 @@ inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
 
 // What affects a decision but is neither in the request nor in a stock trace. It comes from the
 // closing event if that shows it, and is estimated otherwise.
-struct Inputs {
+struct DecisionInputs {
   Mode mode = Mode::unknown;
   SizeStep size = SizeStep::unknown;
   // A group that the search skipped because another CPU held its lock (GroupRules::tries_lock).
@@ -58,7 +58,7 @@ struct Request {
   std::uint64_t size_hint = 0;  // i_size in bytes, or the best lower bound known
   bool inputs_exact = false;    // size_hint and open_for_write were recorded
   bool open_for_write = true;
-  Inputs inputs;
+  DecisionInputs inputs;
   // The locks that other CPUs hold meanwhile (GroupRules::tries_lock); null: no locks.
   const HeldLocks* held = nullptr;
 };

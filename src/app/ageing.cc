@@ -54,15 +54,15 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
   ager.inodes = wanted.inodes.empty() ? spread_inodes(superblock, source.geometry) : wanted.inodes;
   out->slots_ = static_cast<std::uint32_t>(ager.inodes.size());
   out->start_ = results::outcome_of(source);
-  age::WorkloadOptions workload;
+  age::AgeingWorkloadOptions workload;
   workload.blocks = source.geometry.blocks_count;
   workload.used = source.geometry.blocks_count - out->start_.free.extents.blocks;
   workload.block_size = superblock.block_size();
   workload.slots = out->slots_;
   workload.until = wanted.until;
   workload.seed = wanted.seed;
-  E4R_TRY(age::Workload drawn, age::Workload::create(wanted.profile, workload));
-  out->workload_ = std::make_unique<age::Workload>(std::move(drawn));
+  E4R_TRY(age::AgeingWorkload drawn, age::AgeingWorkload::create(wanted.profile, workload));
+  out->workload_ = std::make_unique<age::AgeingWorkload>(std::move(drawn));
   E4R_TRY(out->decider_, make_decider(*wanted.policy, tunables, {source, path, name}, true));
   out->ager_ = std::make_unique<age::Ager>(*out->decider_, source, std::move(ager));
   return out;

@@ -456,7 +456,8 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
       setup.writers = writers;
       E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
       Replayed requests(replay, thinking.ns);
-      E4R_TRY(contention::Outcome outcome, contention::simulate(requests, writers, {.cpus = cpus}));
+      E4R_TRY(contention::SimulationOutcome outcome,
+              contention::simulate(requests, writers, {.cpus = cpus}));
       E4R_CHECK(replay.finish());
       if (outcome.deadlocked)
         return error("{}: {} writers would wait for each other for ever: its locks deadlock",

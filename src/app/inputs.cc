@@ -46,8 +46,8 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
 
 }  // namespace
 
-Result<trace::OpenOptions> open_options(const TraceOptions& options) {
-  trace::OpenOptions open;
+Result<trace::ReadOptions> open_options(const TraceOptions& options) {
+  trace::ReadOptions open;
   open.lenient = options.lenient;
   open.needed = options.needed;
   open.any_ratio = options.any_ratio;
@@ -62,18 +62,18 @@ Result<trace::OpenOptions> open_options(const TraceOptions& options) {
 }
 
 Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
-  E4R_TRY(const trace::OpenOptions open, open_options(options));
+  E4R_TRY(const trace::ReadOptions open, open_options(options));
   return load_events(options.trace, open);
 }
 
 Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
-                                                  const trace::OpenOptions& options) {
+                                                  const trace::ReadOptions& options) {
   if (!capture::is_capture(path)) return trace::open_trace(path, options);
   E4R_TRY(const capture::Capture capture, capture::Capture::open(path));
   return capture.open_trace(options);
 }
 
-Result<trace::PackedTrace> load_events(const std::string& path, const trace::OpenOptions& options) {
+Result<trace::PackedTrace> load_events(const std::string& path, const trace::ReadOptions& options) {
   if (!capture::is_capture(path)) return trace::load_packed(path, options);
   E4R_TRY(const capture::Capture capture, capture::Capture::open(path));
   return capture.load_trace(options);
@@ -236,7 +236,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   if (!opened.ok()) return std::move(opened).error();
   image::Image image = *std::move(opened);
   listener.progress.show("reading " + options.trace);
-  E4R_TRY(const trace::OpenOptions events, open_options(options));
+  E4R_TRY(const trace::ReadOptions events, open_options(options));
   state::Source source = replay::source_from(image);
   replay::DeviceFit fit(source.geometry);
   E4R_TRY(trace::PackedTrace trace, capture ? capture->load_trace(events, &fit)

@@ -52,14 +52,14 @@ struct TraceOptions {
   trace::KindSet needed = trace::KindSet::all();  // events that an answer needs
 };
 // The options for the reader. Fails on an invalid device or generation.
-[[nodiscard]] Result<trace::OpenOptions> open_options(const TraceOptions& options);
+[[nodiscard]] Result<trace::ReadOptions> open_options(const TraceOptions& options);
 [[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);
 
 // Opens a trace of any format, including a capture's.
 [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
-                                                                const trace::OpenOptions& options);
+                                                                const trace::ReadOptions& options);
 [[nodiscard]] Result<trace::PackedTrace> load_events(const std::string& path,
-                                                     const trace::OpenOptions& options);
+                                                     const trace::ReadOptions& options);
 
 // "DIR/NAME.SUFFIX" for a trace "DIR/NAME.trace.zst".
 [[nodiscard]] std::string name_beside(const std::string& trace, const std::string& suffix);

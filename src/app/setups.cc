@@ -32,7 +32,8 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
   options.named = start.image_name;
   options.tunables = tunables;
   options.loaded = loaded;
-  E4R_TRY(std::unique_ptr<allocator::Decider> kernel, guest::Kernel::start(start.source, options));
+  E4R_TRY(std::unique_ptr<allocator::Decider> kernel,
+          guest::KernelDecider::start(start.source, options));
   return kernel;
 }
 

@@ -222,17 +222,17 @@ std::vector<std::string> Capture::notes() const {
   return out;
 }
 
-Result<std::unique_ptr<trace::Trace>> Capture::open_trace(const trace::OpenOptions& options) const {
+Result<std::unique_ptr<trace::Trace>> Capture::open_trace(const trace::ReadOptions& options) const {
   E4R_TRY(ContainerReader reader, open_reader(path_));
-  trace::OpenOptions chosen = options;
+  trace::ReadOptions chosen = options;
   chosen.lenient = options.lenient || cut_short_;
   return trace::open_trace_source(
       std::make_unique<EventBytes>(std::move(reader), path_, options.any_ratio), path_, chosen);
 }
 
-Result<trace::PackedTrace> Capture::load_trace(const trace::OpenOptions& options,
+Result<trace::PackedTrace> Capture::load_trace(const trace::ReadOptions& options,
                                                trace::EventSink* sink) const {
-  trace::OpenOptions chosen = options;
+  trace::ReadOptions chosen = options;
   chosen.late_generation = true;
   E4R_TRY(const auto trace, open_trace(chosen));
   return trace::pack(*trace, options, sink);

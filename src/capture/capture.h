@@ -112,8 +112,8 @@ class Capture {
 
   // The events, as from an .e4t file.
   [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_trace(
-      const trace::OpenOptions& options = {}) const;
-  [[nodiscard]] Result<trace::PackedTrace> load_trace(const trace::OpenOptions& options = {},
+      const trace::ReadOptions& options = {}) const;
+  [[nodiscard]] Result<trace::PackedTrace> load_trace(const trace::ReadOptions& options = {},
                                                       trace::EventSink* sink = nullptr) const;
 
  private:

@@ -204,7 +204,7 @@ Result<std::span<const Event>> MemorySource::next() {
   return batch;
 }
 
-Event& TraceWriter::add(EventKind kind, const Thread& thread, std::uint64_t ino) {
+Event& KernelTraceWriter::add(EventKind kind, const Thread& thread, std::uint64_t ino) {
   Event& event = events_.emplace_back();
   event.kind = kind;
   event.pid = thread.pid;
@@ -214,8 +214,9 @@ Event& TraceWriter::add(EventKind kind, const Thread& thread, std::uint64_t ino)
   return event;
 }
 
-TraceWriter::Open TraceWriter::open(const Thread& thread, const allocator::Request& request,
-                                    std::uint32_t asked) {
+KernelTraceWriter::Open KernelTraceWriter::open(const Thread& thread,
+                                                const allocator::Request& request,
+                                                std::uint32_t asked) {
   Event& event = add(EventKind::request_blocks, thread, request.ino);
   event.flags = request.flags;
   event.count = asked;
@@ -233,7 +234,7 @@ TraceWriter::Open TraceWriter::open(const Thread& thread, const allocator::Reque
   return {thread, request, events_.size() - 1, false};
 }
 
-void TraceWriter::decided(Open& open, const allocator::Decision& decision) {
+void KernelTraceWriter::decided(Open& open, const allocator::Decision& decision) {
   if (decision.prealloc) {
     close(open, decision);
     open.closed = true;
@@ -251,16 +252,16 @@ void TraceWriter::decided(Open& open, const allocator::Decision& decision) {
   }
 }
 
-void TraceWriter::finish(const Open& open, const allocator::Decision& decision) {
+void KernelTraceWriter::finish(const Open& open, const allocator::Decision& decision) {
   if (!open.closed) close(open, decision);
   answer(open, decision.success ? decision.block : 0, decision.success ? decision.len : 0);
 }
 
-void TraceWriter::refuse(const Open& open) {
+void KernelTraceWriter::refuse(const Open& open) {
   answer(open, 0, 0);
 }
 
-void TraceWriter::close(const Open& open, const allocator::Decision& decision) {
+void KernelTraceWriter::close(const Open& open, const allocator::Decision& decision) {
   Event& event = add(decision.prealloc ? EventKind::mballoc_prealloc : EventKind::mballoc_alloc,
                      open.thread, open.request.ino);
   event.orig = extent_of(decision.orig);
@@ -276,7 +277,7 @@ void TraceWriter::close(const Open& open, const allocator::Decision& decision) {
   event.orig_goal_len = decision.goal_len;
 }
 
-void TraceWriter::answer(const Open& open, std::uint64_t block, std::uint32_t len) {
+void KernelTraceWriter::answer(const Open& open, std::uint64_t block, std::uint32_t len) {
   Event& event = add(EventKind::allocate_blocks, open.thread, open.request.ino);
   event.block = block;
   event.count = len;
@@ -284,25 +285,25 @@ void TraceWriter::answer(const Open& open, std::uint64_t block, std::uint32_t le
   event.flags = open.request.flags;
 }
 
-void TraceWriter::freed(const Thread& thread, std::uint64_t ino, std::uint32_t group,
-                        std::uint32_t start, std::uint32_t len) {
+void KernelTraceWriter::freed(const Thread& thread, std::uint64_t ino, std::uint32_t group,
+                              std::uint32_t start, std::uint32_t len) {
   add(EventKind::mballoc_free, thread, ino).result = {group, static_cast<std::int32_t>(start), len,
                                                       0};
 }
 
-void TraceWriter::discarded(const Thread& thread, std::uint64_t ino) {
+void KernelTraceWriter::discarded(const Thread& thread, std::uint64_t ino) {
   add(EventKind::discard_preallocations, thread, ino);
 }
 
-void TraceWriter::loaded(const Thread& thread, std::uint32_t group) {
+void KernelTraceWriter::loaded(const Thread& thread, std::uint32_t group) {
   add(EventKind::buddy_bitmap_load, thread, 0).group = group;
 }
 
-void TraceWriter::inode(const Thread& thread, EventKind kind, std::uint64_t ino) {
+void KernelTraceWriter::inode(const Thread& thread, EventKind kind, std::uint64_t ino) {
   add(kind, thread, ino);
 }
 
-void TraceWriter::commit(EventKind kind, std::uint64_t transaction) {
+void KernelTraceWriter::commit(EventKind kind, std::uint64_t transaction) {
   add(kind, kJournal, 0).block = transaction;
 }
 

@@ -98,11 +98,11 @@ struct Thread {
 // Writes the trace that a kernel would write of an Allocator's work: an allocation's request event
 // before the decision, a preallocation's event where it takes effect, then the closing event and
 // the answer. Events of other threads may come in between.
-class TraceWriter {
+class KernelTraceWriter {
  public:
   // With `inputs`, requests carry i_size and i_writecount, as a kernel with the patch trace-inputs
   // records them.
-  explicit TraceWriter(bool inputs) : inputs_(inputs) {}
+  explicit KernelTraceWriter(bool inputs) : inputs_(inputs) {}
 
   // An allocation under way. Nested ones must finish in reverse order.
   struct Open {

@@ -236,7 +236,7 @@ std::uint32_t Workload::allocate(allocator::Request request, std::uint64_t* bloc
                                  std::uint32_t depth) {
   const Thread me = thread(depth);
   request.cpu = me.cpu;
-  TraceWriter::Open open = writer_.open(me, request, request.len);
+  KernelTraceWriter::Open open = writer_.open(me, request, request.len);
   others(depth);
   if ((request.flags & mb::delalloc_reserved) == 0)
     while (request.len > free_) request.len /= 2;

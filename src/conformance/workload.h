@@ -115,7 +115,7 @@ class Workload {
   const state::MountedGeometry& geometry_;
   WorkloadOptions options_;
   Rng rng_;
-  TraceWriter writer_;
+  KernelTraceWriter writer_;
   ModelFiles files_;
   std::vector<bool> used_;
   std::vector<Pending> pending_;

@@ -8,8 +8,8 @@ namespace e4r::contention {
 namespace {
 
 using allocator::LockStep;
-using What = Program::What;
-using Step = Program::Step;
+using What = RequestProgram::What;
+using Step = RequestProgram::Step;
 
 // Used until a request has gone on from one group to the next.
 constexpr std::uint32_t kUsualNextGroupNs = 100;
@@ -42,7 +42,7 @@ void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
 // A request marks clusters in the last group whose lock it takes and does not merely try.
 void mark_marking(std::vector<Step>& steps, std::size_t begin) {
   for (std::size_t i = steps.size(); i > begin; --i) {
-    if (steps[i - 1].group == Program::kNoGroup || steps[i - 1].what != What::take) continue;
+    if (steps[i - 1].group == RequestProgram::kNoGroup || steps[i - 1].what != What::take) continue;
     steps[i - 1].marks = true;
     return;
   }
@@ -50,8 +50,8 @@ void mark_marking(std::vector<Step>& steps, std::size_t begin) {
 
 std::uint32_t group_of(const LockStep& step) {
   const std::uint64_t group = step.lock & ~LockStep::kOfGroup;
-  const bool of_group = group != step.lock && group < Program::kNoGroup;
-  return of_group ? static_cast<std::uint32_t>(group) : Program::kNoGroup;
+  const bool of_group = group != step.lock && group < RequestProgram::kNoGroup;
+  return of_group ? static_cast<std::uint32_t>(group) : RequestProgram::kNoGroup;
 }
 
 }  // namespace
@@ -75,13 +75,14 @@ std::uint32_t LockNumbers::number(const LockStep& step, bool of_cpu) {
   return found->second;
 }
 
-void LockNumbers::read(const allocator::LockNotes& notes, Program& program) {
+void LockNumbers::read(const allocator::LockNotes& notes, RequestProgram& program) {
   program.steps.clear();
   program.rest_ns = 0;
   for (std::size_t part = 0; part < notes.size(); ++part) read_part(notes, part, program);
 }
 
-void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part, Program& program) {
+void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part,
+                            RequestProgram& program) {
   std::vector<Step>& steps = program.steps;
   const allocator::LockNotes::Request request = notes[part];
   const std::size_t begin = steps.size();

@@ -10,7 +10,7 @@
 namespace e4r::contention {
 
 // What a request does in the simulation. Locks are numbered from 0.
-struct Program {
+struct RequestProgram {
   using What = allocator::LockStep::What;
   static constexpr std::uint32_t kNoGroup = UINT32_MAX;
   struct Step {
@@ -34,7 +34,7 @@ class LockNumbers {
   explicit LockNumbers(unsigned cpus);
 
   // Appends what a request with these notes does. Several parts of a request follow each other.
-  void read(const allocator::LockNotes& notes, Program& program);
+  void read(const allocator::LockNotes& notes, RequestProgram& program);
 
   // The number of locks so far.
   [[nodiscard]] std::uint32_t count() const { return count_; }
@@ -42,7 +42,7 @@ class LockNumbers {
   [[nodiscard]] std::uint32_t next_group_ns() const;
 
  private:
-  void read_part(const allocator::LockNotes& notes, std::size_t part, Program& program);
+  void read_part(const allocator::LockNotes& notes, std::size_t part, RequestProgram& program);
   [[nodiscard]] std::uint32_t number(const allocator::LockStep& step, bool of_cpu);
 
   unsigned cpus_;

@@ -13,7 +13,7 @@
 namespace e4r::contention {
 namespace {
 
-using What = Program::What;
+using What = RequestProgram::What;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -40,7 +40,7 @@ struct Lock {
 };
 
 struct Writer {
-  Program program;  // of its current request
+  RequestProgram program;  // of its current request
   std::size_t step = 0;
   std::uint64_t runs_until = 0;  // the time of its own next event
   std::uint64_t left_ns = 0;     // from that time on, until it reaches the step
@@ -56,9 +56,9 @@ struct Writer {
   bool woken = false;  // a mutex that it waited for became free
 };
 
-std::optional<std::uint64_t> ns_to_first_try(const Program& program) {
+std::optional<std::uint64_t> ns_to_first_try(const RequestProgram& program) {
   std::uint64_t at = 0;
-  for (const Program::Step& step : program.steps) {
+  for (const RequestProgram::Step& step : program.steps) {
     at += step.after_ns;
     if (step.what == What::tries) return at;
   }
@@ -83,7 +83,7 @@ class Simulation {
     out_.cpus = machine.cpus;
   }
 
-  Result<Outcome> run() {
+  Result<SimulationOutcome> run() {
     for (unsigned cpu = cpus_; cpu > 0; --cpu) idle_.push_back(cpu - 1);
     active_ = writers_.size();
     for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) begin_next(writer);
@@ -118,19 +118,19 @@ class Simulation {
   void go_on(std::uint32_t number);
   void get_cpu(std::uint32_t number);
   void leave_cpu(std::uint32_t number);
-  bool do_step(std::uint32_t number, const Program::Step& step);
-  bool try_group(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
-  bool take(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
+  bool do_step(std::uint32_t number, const RequestProgram::Step& step);
+  bool try_group(std::uint32_t number, std::uint32_t lock, const RequestProgram::Step& step);
+  bool take(std::uint32_t number, std::uint32_t lock, const RequestProgram::Step& step);
   bool take_mutex(std::uint32_t number, std::uint32_t lock);
-  void let_go(std::uint32_t lock, const Program::Step& step);
+  void let_go(std::uint32_t lock, const RequestProgram::Step& step);
   void hand_over(Lock& lock);
   void let_mutex_go(Lock& mutex);
   void note_wait(const Writer& writer);
   void approach_next(Writer& writer);
   void set_out(Writer& writer);
-  [[nodiscard]] std::uint64_t move_here(Writer& writer, const Program::Step& step);
+  [[nodiscard]] std::uint64_t move_here(Writer& writer, const RequestProgram::Step& step);
   [[nodiscard]] allocator::HeldLocks held_by_others(std::uint32_t number, std::uint64_t then) const;
-  [[nodiscard]] std::uint32_t lock_of(std::uint32_t number, const Program::Step& step) const;
+  [[nodiscard]] std::uint32_t lock_of(std::uint32_t number, const RequestProgram::Step& step) const;
 
   Requests& requests_;
   LockNumbers numbers_;
@@ -147,7 +147,7 @@ class Simulation {
   std::uint64_t approach_ns_ = 0;  // time that the last search took to reach a group
   std::uint64_t order_ = 0;
   Status status_;
-  Outcome out_;
+  SimulationOutcome out_;
 };
 
 // The writer takes its next request, or is done.
@@ -183,7 +183,7 @@ allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint6
   for (std::uint32_t other = 0; other < writers_.size(); ++other) {
     const Writer& writer = writers_[other];
     if (other == number || writer.thinks || writer.runs_until < now_) continue;
-    const std::vector<Program::Step>& steps = writer.program.steps;
+    const std::vector<RequestProgram::Step>& steps = writer.program.steps;
     std::uint64_t at = writer.runs_until + writer.left_ns;
     for (std::size_t i = writer.step; i < steps.size() && at <= then; ++i) {
       const std::uint32_t lock = lock_of(other, steps[i]);
@@ -267,7 +267,7 @@ void Simulation::advance(std::uint32_t number) {
     }
   }
   if (writer.left_ns > 0) return go_on(number);
-  const std::vector<Program::Step>& steps = writer.program.steps;
+  const std::vector<RequestProgram::Step>& steps = writer.program.steps;
   if (writer.thinks) {
     writer.thinks = false;
     serve(number);
@@ -294,8 +294,8 @@ void Simulation::approach_next(Writer& writer) {
 
 // The time after this step until the CPU has the cache lines that another CPU used last, of a group
 // whose lock the writer has taken or released.
-std::uint64_t Simulation::move_here(Writer& writer, const Program::Step& step) {
-  if (step.group == Program::kNoGroup) return 0;
+std::uint64_t Simulation::move_here(Writer& writer, const RequestProgram::Step& step) {
+  if (step.group == RequestProgram::kNoGroup) return 0;
   if (step.what == What::let_go) return std::exchange(writer.moves_ns, 0);
   const bool elsewhere = step.lock == writer.recorded_lock;
   const std::uint32_t further =
@@ -309,20 +309,20 @@ std::uint64_t Simulation::move_here(Writer& writer, const Program::Step& step) {
 }
 
 void Simulation::set_out(Writer& writer) {
-  const Program& program = writer.program;
+  const RequestProgram& program = writer.program;
   const bool ends = writer.step == program.steps.size();
   writer.left_ns = ends ? program.rest_ns : program.steps[writer.step].after_ns;
   out_.busy_ns += writer.left_ns;
 }
 
-std::uint32_t Simulation::lock_of(std::uint32_t number, const Program::Step& step) const {
+std::uint32_t Simulation::lock_of(std::uint32_t number, const RequestProgram::Step& step) const {
   const Writer& writer = writers_[number];
   if (step.of_cpu) return step.lock + writer.served_on;
   return step.lock == writer.recorded_lock ? writer.other_lock : step.lock;
 }
 
 // Returns false if the writer continues later, or elsewhere.
-bool Simulation::do_step(std::uint32_t number, const Program::Step& step) {
+bool Simulation::do_step(std::uint32_t number, const RequestProgram::Step& step) {
   const std::uint32_t lock = lock_of(number, step);
   if (step.what == What::let_go) {
     let_go(lock, step);
@@ -334,11 +334,12 @@ bool Simulation::do_step(std::uint32_t number, const Program::Step& step) {
 
 // Passes over a group whose lock is taken. If the request was to be served there, the next group by
 // number with a free lock serves it; if there is no such group, the writer waits.
-bool Simulation::try_group(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
+bool Simulation::try_group(std::uint32_t number, std::uint32_t lock,
+                           const RequestProgram::Step& step) {
   Writer& writer = writers_[number];
   if (locks_[lock].admits(false)) return take(number, lock, step);
   ++out_.evasions;
-  const std::vector<Program::Step>& steps = writer.program.steps;
+  const std::vector<RequestProgram::Step>& steps = writer.program.steps;
   if (!step.decides) {
     while (steps[writer.step].what != What::let_go || steps[writer.step].lock != step.lock)
       ++writer.step;
@@ -363,7 +364,7 @@ bool Simulation::try_group(std::uint32_t number, std::uint32_t lock, const Progr
   return take(number, lock, step);
 }
 
-bool Simulation::take(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
+bool Simulation::take(std::uint32_t number, std::uint32_t lock, const RequestProgram::Step& step) {
   if (!step.spins) return take_mutex(number, lock);
   Writer& writer = writers_[number];
   const bool shares = step.what == What::share;
@@ -400,7 +401,7 @@ bool Simulation::take_mutex(std::uint32_t number, std::uint32_t lock) {
   return false;
 }
 
-void Simulation::let_go(std::uint32_t lock, const Program::Step& step) {
+void Simulation::let_go(std::uint32_t lock, const RequestProgram::Step& step) {
   --locks_[lock].holders;
   if (step.spins)
     hand_over(locks_[lock]);
@@ -438,7 +439,7 @@ void Simulation::let_mutex_go(Lock& mutex) {
 
 // The writer got what it waited for.
 void Simulation::note_wait(const Writer& writer) {
-  const Program::Step& waited = writer.program.steps[writer.step];
+  const RequestProgram::Step& waited = writer.program.steps[writer.step];
   Waits& waits = out_.waits[waited.name].waits;
   ++waits.count;
   waits.ns += now_ - writer.lock_since;
@@ -446,7 +447,7 @@ void Simulation::note_wait(const Writer& writer) {
 
 }  // namespace
 
-Waits Outcome::all_waits() const {
+Waits SimulationOutcome::all_waits() const {
   Waits all;
   for (const LockWaits& of : waits) {
     all.count += of.waits.count;
@@ -455,16 +456,16 @@ Waits Outcome::all_waits() const {
   return all;
 }
 
-double Outcome::share_waited(const Waits& of) const {
+double SimulationOutcome::share_waited(const Waits& of) const {
   const std::uint64_t all = busy_ns + all_waits().ns;
   return all == 0 ? 0 : static_cast<double>(of.ns) / static_cast<double>(all);
 }
 
-double Outcome::requests_per_second() const {
+double SimulationOutcome::requests_per_second() const {
   return ns == 0 ? 0 : static_cast<double>(requests) * 1e9 / static_cast<double>(ns);
 }
 
-Result<Outcome> simulate(Requests& requests, unsigned writers, const Machine& machine) {
+Result<SimulationOutcome> simulate(Requests& requests, unsigned writers, const Machine& machine) {
   return Simulation(requests, writers, machine).run();
 }
 

@@ -65,7 +65,7 @@ struct Waits {
   std::uint64_t ns = 0;  // of all waiting writers
 };
 
-struct Outcome {
+struct SimulationOutcome {
   unsigned writers = 0, cpus = 0;
   std::uint64_t requests = 0;  // served requests
   bool deadlocked = false;     // some requests were never served: their writers wait for each other
@@ -87,7 +87,7 @@ struct Outcome {
 
 // `writers` and the machine's CPUs: at least 1. Equal answers of `requests` give an equal outcome.
 // The Error comes from `requests`.
-[[nodiscard]] Result<Outcome> simulate(Requests& requests, unsigned writers,
-                                       const Machine& machine);
+[[nodiscard]] Result<SimulationOutcome> simulate(Requests& requests, unsigned writers,
+                                                 const Machine& machine);
 
 }  // namespace e4r::contention

@@ -46,7 +46,7 @@ Cell answered_after(const Series&, const DecisionRow& row) {
   return row.answered_ns - row.time_ns;
 }
 
-constexpr auto kColumns = std::to_array<Column>({
+constexpr auto kColumns = std::to_array<DecisionColumn>({
     {"run", "INTEGER",
      [](const Series& series, const DecisionRow&) -> Cell { return std::uint64_t{series.run}; }},
     {"policy", "TEXT",
@@ -82,7 +82,7 @@ constexpr auto kColumns = std::to_array<Column>({
 
 }  // namespace
 
-std::span<const Column> columns() {
+std::span<const DecisionColumn> columns() {
   return kColumns;
 }
 
@@ -129,11 +129,11 @@ Status write_csv(const OutputName& name, std::span<const Series> all) {
   constexpr std::size_t kAtOnce = 1 << 20;
   E4R_TRY(Output out, Output::create(name));
   std::string text;
-  for (const Column& column : columns()) (text += text.empty() ? "" : ",") += column.name;
+  for (const DecisionColumn& column : columns()) (text += text.empty() ? "" : ",") += column.name;
   text += "\r\n";
   for (const Series& series : all)
     for (const DecisionRow& row : series.rows->all()) {
-      for (const Column& column : columns()) {
+      for (const DecisionColumn& column : columns()) {
         std::visit(PutCsv{text}, column.cell(series, row));
         text += ',';
       }
@@ -160,7 +160,7 @@ struct Bind {
 Status fill_decisions(Database& db, std::span<const Series> all) {
   std::string create = "CREATE TABLE decisions (";
   std::string insert = "INSERT INTO decisions VALUES (";
-  for (const Column& column : columns()) {
+  for (const DecisionColumn& column : columns()) {
     create += fmt::format("{} {}, ", table::quoted(column.name), column.type);
     insert += "?, ";
   }
@@ -169,7 +169,8 @@ Status fill_decisions(Database& db, std::span<const Series> all) {
   E4R_TRY(Statement statement, db.prepare(insert));
   for (const Series& series : all)
     for (const DecisionRow& row : series.rows->all()) {
-      for (const Column& column : columns()) std::visit(Bind{statement}, column.cell(series, row));
+      for (const DecisionColumn& column : columns())
+        std::visit(Bind{statement}, column.cell(series, row));
       E4R_CHECK(statement.run());
     }
   return db.execute(

@@ -42,12 +42,12 @@ struct Seconds {
 using Cell = std::variant<std::monostate, std::uint64_t, Seconds, std::string_view>;
 
 // A column of the table of decisions. docs/data.md says what each one means.
-struct Column {
+struct DecisionColumn {
   std::string_view name;  // a quantity ends in its unit
   std::string_view type;  // in SQL
   Cell (*cell)(const Series& series, const replay::DecisionRow& row);
 };
-[[nodiscard]] std::span<const Column> columns();
+[[nodiscard]] std::span<const DecisionColumn> columns();
 
 // A word for how a request was served.
 [[nodiscard]] std::string_view served_text(replay::ServedBy served);

@@ -81,7 +81,7 @@ Status add_names(Packets& packets) {
   add_name(names->add_event_categories(), kData, "data");
   add_name(names->add_event_categories(), kMetadata, "metadata");
   std::uint64_t iid = 0;
-  for (const Column& column : columns())
+  for (const DecisionColumn& column : columns())
     add_name(names->add_debug_annotation_names(), ++iid, column.name);
   return {};
 }
@@ -119,7 +119,7 @@ Result<pb::TrackEvent*> add_event(Packets& packets, std::uint64_t time_ns, std::
 // All numbers of the table's row that the track does not show.
 void annotate(pb::TrackEvent& event, const Series& series, const DecisionRow& row) {
   std::uint64_t iid = 0;
-  for (const Column& column : columns()) {
+  for (const DecisionColumn& column : columns()) {
     ++iid;
     if (column.name == "run" || column.name == "pid") continue;
     const Cell cell = column.cell(series, row);

@@ -93,8 +93,8 @@ Result<FileNames> differing(const Tree& tree, const std::string& from, const std
   return out;
 }
 
-Result<Changes> at_commit(const Tree& tree, const std::string& commit, const FileNames& names) {
-  Changes out;
+Result<FileChanges> at_commit(const Tree& tree, const std::string& commit, const FileNames& names) {
+  FileChanges out;
   for (const std::string& name : names) {
     const std::string object = fmt::format("{}:{}", commit, name);
     if (!git({"-C", tree.path, "cat-file", "-e", object}).ok()) {

@@ -14,7 +14,7 @@ namespace e4r::guest {
 // The differences of two trees, for the same files in both. A file that a tree lacks has no content
 // there.
 struct TwoTrees {
-  Changes base, with;
+  FileChanges base, with;
   std::string base_commit, with_commit;  // set by with_commits()
 };
 

@@ -58,12 +58,12 @@ std::uint32_t memory_for(const state::Source& source) {
 
 }  // namespace
 
-Kernel::Kernel(const state::Source& source, const KernelOptions& options)
+KernelDecider::KernelDecider(const state::Source& source, const KernelOptions& options)
     : options_(options), state_(source, state::GroupIndex::none) {}
 
-Result<std::unique_ptr<Kernel>> Kernel::start(const state::Source& source,
-                                              const KernelOptions& options) {
-  std::unique_ptr<Kernel> kernel(new Kernel(source, options));
+Result<std::unique_ptr<KernelDecider>> KernelDecider::start(const state::Source& source,
+                                                            const KernelOptions& options) {
+  std::unique_ptr<KernelDecider> kernel(new KernelDecider(source, options));
   E4R_CHECK(kernel->boot(source));
   E4R_CHECK(kernel->mount(source));
   E4R_CHECK(kernel->set_tunables(nullptr));
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Kernel>> Kernel::start(const state::Source& source,
   return kernel;
 }
 
-Status Kernel::boot(const state::Source& source) {
+Status KernelDecider::boot(const state::Source& source) {
   E4R_TRY(const image::MountableDisks disks,
           image::make_mountable(options_.image, options_.named, disk_device(1)));
   Boot boot;
@@ -90,7 +90,7 @@ Status Kernel::boot(const state::Source& source) {
   return {};
 }
 
-Status Kernel::mount(const state::Source& source) {
+Status KernelDecider::mount(const state::Source& source) {
   std::string text(kMountOptions);
   if (source.geometry.journal) text += kJournalOptions;
   if (source.geometry.data_writeback) text += ",data=writeback";
@@ -109,7 +109,7 @@ Status Kernel::mount(const state::Source& source) {
 // Writes the tunables that differ from `before`, or initially from the kernel's own values. Skips
 // equal values because the kernel refuses some of its own defaults (mb_group_prealloc of small
 // groups). Skips tunables that the kernel lacks: its decisions cannot depend on them.
-Status Kernel::set_tunables(const allocator::Tunables* before) {
+Status KernelDecider::set_tunables(const allocator::Tunables* before) {
   constexpr std::string_view kNotInSysfs[] = {"mb_stripe", "mb_optimize_scan", "possible_cpus"};
   for (const allocator::TunableInfo& info : allocator::tunable_table()) {
     if (std::ranges::find(kNotInSysfs, info.name) != std::end(kNotInSysfs)) continue;
@@ -127,7 +127,7 @@ Status Kernel::set_tunables(const allocator::Tunables* before) {
   return {};
 }
 
-Status Kernel::set_own_tunables() {
+Status KernelDecider::set_own_tunables() {
   for (const TreeTunable& tunable : options_.own_tunables) {
     const std::string file = sysfs_file(tunable.name);
     if (!guest_->read_file(file).ok())
@@ -137,19 +137,19 @@ Status Kernel::set_own_tunables() {
   return {};
 }
 
-void Kernel::post(const e4r_op& op) {
+void KernelDecider::post(const e4r_op& op) {
   if (status_.ok()) status_ = guest_->post(op);
 }
 
 // Sets size and writers of the stand-in.
-void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
+void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) const {
   const state::MountedGeometry& geometry = state_.geometry();
   op.mode = S_IFREG | 0600;
   op.extents = geometry.extents;
   op.i_size = request.size_hint;
   op.writers = request.open_for_write ? 1 : 0;
   if (request.inputs_exact) return;
-  const allocator::Inputs& known = request.inputs;
+  const allocator::DecisionInputs& known = request.inputs;
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
                             << geometry.block_bits;
   const std::uint64_t least_stream = (options_.tunables.mb_stream_req + 1) << geometry.block_bits;
@@ -179,13 +179,14 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
 
 // Marks guessed inputs. The mode `noprealloc` needs no guess: the request ends at the file's end
 // and no program has the file open.
-void Kernel::note_guesses(const allocator::Request& request, allocator::Decision& out) const {
+void KernelDecider::note_guesses(const allocator::Request& request,
+                                 allocator::Decision& out) const {
   const bool data = (request.flags & mb::hint_data) != 0;
   if (request.inputs_exact || !data || request.inputs.mode == allocator::Mode::noprealloc) return;
   out.size_guessed = out.writers_guessed = true;
 }
 
-void Kernel::run_ahead(Heard heard) {
+void KernelDecider::run_ahead(Heard heard) {
   ahead_ = true;
   guest_->listen([this, heard = std::move(heard)](const e4r_op& op, const e4r_answer& answer) {
     if (op.kind != E4R_ALLOCATE || !status_.ok()) return;
@@ -196,7 +197,7 @@ void Kernel::run_ahead(Heard heard) {
   });
 }
 
-allocator::Decision Kernel::allocate(const allocator::Request& request, allocator::Guide*) {
+allocator::Decision KernelDecider::allocate(const allocator::Request& request, allocator::Guide*) {
   if (!status_.ok()) return {};
   e4r_op op = operation(E4R_ALLOCATE, request.ino);
   op.flags = request.flags;
@@ -233,7 +234,7 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
 }
 
 // Passes on what the last request did to locks.
-void Kernel::read_locks() {
+void KernelDecider::read_locks() {
   using What = allocator::LockStep::What;
   const e4r_locks& noted = guest_->shared().locks;
   const std::uint32_t names = std::min(noted.names, E4R_LOCK_NAMES);
@@ -256,7 +257,7 @@ void Kernel::read_locks() {
 
 // Describes an impossible answer to an allocation; empty if it is possible. The check comes before
 // any number of the answer is used as a place in the file system.
-std::string Kernel::wrong_with(const e4r_op& op, const e4r_answer& answer) const {
+std::string KernelDecider::wrong_with(const e4r_op& op, const e4r_answer& answer) const {
   if (answer.error != 0 && answer.error != -ENOSPC)
     return fmt::format("an allocation ended with: {}", errno_text(-answer.error));
   if (answer.error == 0 && answer.len > op.len)
@@ -275,7 +276,7 @@ std::string Kernel::wrong_with(const e4r_op& op, const e4r_answer& answer) const
                            : fmt::format("it broke a chunk of order {}", answer.buddy);
 }
 
-allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer) {
+allocator::Decision KernelDecider::decision(const e4r_op& op, const e4r_answer& answer) {
   allocator::Decision out;
   out.success = answer.error == 0 && answer.len > 0;
   out.block = answer.block;
@@ -311,7 +312,7 @@ allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer)
   return out;
 }
 
-void Kernel::count(const allocator::Decision& decision, std::uint64_t considered) {
+void KernelDecider::count(const allocator::Decision& decision, std::uint64_t considered) {
   ++counters_.requests;
   counters_.allocated += decision.len;
   counters_.extents_scanned += decision.found;
@@ -328,7 +329,7 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
 }
 
 // Marks the allocated clusters as in use. A kernel that allocates used clusters is at fault.
-void Kernel::keep(const allocator::Decision& decision) {
+void KernelDecider::keep(const allocator::Decision& decision) {
   if (!decision.success) return;
   const Geometry& geometry = state_.geometry();
   const bool exists = geometry.holds_block(decision.block);
@@ -346,8 +347,8 @@ void Kernel::keep(const allocator::Decision& decision) {
   state_.group(group).disk_free -= decision.len;
 }
 
-bool Kernel::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
-                  bool file_data) {
+bool KernelDecider::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+                         bool file_data) {
   if (!ahead_) {
     state_.load(group);
     if (!state_.free_clusters(group, start, clusters, 0, true).ok()) return false;
@@ -360,34 +361,34 @@ bool Kernel::free(std::uint32_t group, std::uint32_t start, std::uint32_t cluste
   return true;
 }
 
-bool Kernel::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
+bool KernelDecider::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
   return free(group, start, clusters, true);
 }
 
-void Kernel::begin_commit() {
+void KernelDecider::begin_commit() {
   post(operation(E4R_COMMIT_BEGIN));
 }
 
-void Kernel::end_commit() {
+void KernelDecider::end_commit() {
   post(operation(E4R_COMMIT_END));
 }
 
-void Kernel::discard_inode(std::uint64_t ino, std::uint32_t needed) {
+void KernelDecider::discard_inode(std::uint64_t ino, std::uint32_t needed) {
   e4r_op op = operation(E4R_DISCARD, ino);
   op.len = needed;
   post(op);
 }
 
-void Kernel::make_inode(std::uint64_t ino) {
+void KernelDecider::make_inode(std::uint64_t ino) {
   post(operation(E4R_MAKE_INODE, ino));
   state_.note_made(ino);
 }
 
-void Kernel::drop_inode(std::uint64_t ino) {
+void KernelDecider::drop_inode(std::uint64_t ino) {
   post(operation(E4R_DROP_INODE, ino));
 }
 
-void Kernel::load_by_others(std::uint32_t group) {
+void KernelDecider::load_by_others(std::uint32_t group) {
   if (group >= state_.group_count()) return;
   if (state_.group(group).need_init) {
     const allocator::ReadBatch batch =
@@ -401,7 +402,7 @@ void Kernel::load_by_others(std::uint32_t group) {
   post(op);
 }
 
-void Kernel::mark_read(std::uint32_t first, std::uint32_t next) {
+void KernelDecider::mark_read(std::uint32_t first, std::uint32_t next) {
   const std::uint32_t groups = state_.group_count();
   if (first >= groups || next > groups) return;
   e4r_op op = operation(E4R_READ);
@@ -414,14 +415,14 @@ void Kernel::mark_read(std::uint32_t first, std::uint32_t next) {
   post(op);
 }
 
-void Kernel::retune(const allocator::Tunables& tunables) {
+void KernelDecider::retune(const allocator::Tunables& tunables) {
   if (!status_.ok()) return;
   const allocator::Tunables before = options_.tunables;
   options_.tunables = allocator::with_mount_of(before, tunables);
   status_ = set_tunables(&before);
 }
 
-Status Kernel::finish() {
+Status KernelDecider::finish() {
   E4R_CHECK(status_);
   E4R_CHECK(guest_->settle());
   E4R_TRY(account_.mb_stats, guest_->read_file("/proc/fs/ext4/ubda/mb_stats"));

@@ -28,17 +28,17 @@ struct KernelOptions {
 // its own, of which only the bitmaps are valid. Preallocations exist only in the kernel's memory.
 //
 // Each request goes to a stand-in for its inode. If the trace lacks the file's size and writers,
-// the stand-in gets values that lead the kernel to the mode and the size step of Inputs
+// the stand-in gets values that lead the kernel to the mode and the size step of DecisionInputs
 // (ext4_mb_group_or_file and ext4_mb_normalize_request read i_size and i_writecount). Among fitting
 // sizes it gets the largest end of the file that the trace has shown. Code that reads more than
 // mode and step may decide differently for the true size; its decisions are marked
 // (Decision::size_guessed).
-class Kernel final : public allocator::Decider {
+class KernelDecider final : public allocator::Decider {
  public:
   // Boots the kernel and mounts the image. `source` describes the image and must outlive the
   // object.
-  [[nodiscard]] static Result<std::unique_ptr<Kernel>> start(const state::Source& source,
-                                                             const KernelOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<KernelDecider>> start(const state::Source& source,
+                                                                    const KernelOptions& options);
 
   // For callers whose next request does not depend on the last decision. From now on nothing waits
   // for a decision, and allocate() returns an empty one. Instead `heard` gets each decision, in
@@ -76,7 +76,7 @@ class Kernel final : public allocator::Decider {
   [[nodiscard]] const allocator::KernelAccount* account() const override { return &account_; }
 
  private:
-  Kernel(const state::Source& source, const KernelOptions& options);
+  KernelDecider(const state::Source& source, const KernelOptions& options);
   Status boot(const state::Source& source);
   Status mount(const state::Source& source);
   Status set_tunables(const allocator::Tunables* before);

@@ -156,7 +156,7 @@ Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
 
 // Links the files of a directory and its subdirectories one by one, except git's, changed ones and
 // those in `but`.
-Status link_files(const fs::path& from, const fs::path& to, const Changes& changed,
+Status link_files(const fs::path& from, const fs::path& to, const FileChanges& changed,
                   const Names& but) {
   std::error_code ec;
   for (fs::recursive_directory_iterator at(from, ec), end; !ec && at != end; at.increment(ec)) {
@@ -197,7 +197,7 @@ void find_commit(Tree& tree) {
 
 // Links the files that git tracks or does not ignore, one by one. Skips changed files, and the
 // files of fs/ext4 in `but`.
-Status link_sources(const Tree& tree, const fs::path& to, const Changes& changed,
+Status link_sources(const Tree& tree, const fs::path& to, const FileChanges& changed,
                     const Names& but) {
   const std::string names = git_of(tree, {"ls-files", "-z", "-co", "--exclude-standard"});
   if (names.find(std::string("fs/ext4/mballoc.c") + '\0') == names.npos)
@@ -237,7 +237,7 @@ struct DriversView {
   bool header;         // the driver's ext4.h replaces the tree's
 };
 
-Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
+Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   const auto header = [&](std::string_view name) -> Result<std::string> {
     const std::string path = fmt::format("{}/{}", kExt4, name);
     const auto changed = changes.find(path);
@@ -269,8 +269,9 @@ Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
 
 // Adds the files that were changed in this directory before, with the tree's content. Such files
 // get a new time when they change back, because make compares the times of files.
-Result<Changes> with_earlier(const Tree& tree, const fs::path& noted, const Changes& changes) {
-  Changes out = changes;
+Result<FileChanges> with_earlier(const Tree& tree, const fs::path& noted,
+                                 const FileChanges& changes) {
+  FileChanges out = changes;
   std::error_code ec;
   if (fs::exists(noted, ec)) {
     E4R_TRY(const std::string text, read_file(noted.string()));
@@ -286,7 +287,7 @@ Result<Changes> with_earlier(const Tree& tree, const fs::path& noted, const Chan
   return out;
 }
 
-Status note_changes(const fs::path& noted, const Changes& changes) {
+Status note_changes(const fs::path& noted, const FileChanges& changes) {
   std::string names;
   for (const auto& [name, content] : changes) names += name + '\n';
   return changes.empty() ? Status() : bring_up_to_date(noted, names);
@@ -300,7 +301,7 @@ fs::path place_of(const fs::path& overlay, const std::string& name,
   return overlay / name;
 }
 
-Status make_changes(const fs::path& overlay, const Changes& changes,
+Status make_changes(const fs::path& overlay, const FileChanges& changes,
                     const std::vector<Replaced>& replaced) {
   std::error_code ec;
   for (const auto& [name, content] : changes) {
@@ -342,13 +343,13 @@ Result<Tree> look_at_tree(const std::string& path) {
   return tree;
 }
 
-Status make_overlay(const Tree& tree, const std::string& directory, const Changes& wanted) {
+Status make_overlay(const Tree& tree, const std::string& directory, const FileChanges& wanted) {
   const fs::path from(tree.path), to(directory);
   std::error_code ec;
   fs::create_directories(to, ec);
   if (ec) return failed(directory, ec);
   const fs::path noted = to / ".e4replay-changed";
-  E4R_TRY(const Changes changes, with_earlier(tree, noted, wanted));
+  E4R_TRY(const FileChanges changes, with_earlier(tree, noted, wanted));
   const bool by_file = tree.built_in || !changes.empty();
   E4R_TRY(const DriversView view, drivers_view(tree, changes));
   std::vector<Replaced> replaced = {kMballoc};

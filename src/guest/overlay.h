@@ -25,7 +25,7 @@ struct Tree {
 };
 
 // New contents of files, by their names in the tree. A file without content is removed.
-using Changes = std::map<std::string, std::optional<std::string>>;
+using FileChanges = std::map<std::string, std::optional<std::string>>;
 
 // Examines a directory. Fails if it is not a kernel tree, is older than 6.1, or lacks the allocator
 // code that the driver needs.
@@ -37,7 +37,7 @@ using Changes = std::map<std::string, std::optional<std::string>>;
 // the tree's sources, links only files that git tracks or does not ignore. The files in `changes`,
 // and those changed in this directory before, are regular files.
 [[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory,
-                                  const Changes& changes = {});
+                                  const FileChanges& changes = {});
 
 // The KCFLAGS for make: the compiler reads one of the driver's headers before each file.
 [[nodiscard]] std::string compiler_flags();

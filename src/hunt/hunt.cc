@@ -16,8 +16,8 @@
 namespace e4r::hunt {
 namespace {
 
-std::vector<Choice> choices_of(const Space& space, const Levels& levels) {
-  std::vector<Choice> out;
+std::vector<CaseParameter> choices_of(const Space& space, const Levels& levels) {
+  std::vector<CaseParameter> out;
   for (std::size_t i = 0; i < levels.size(); ++i)
     out.push_back({space.parameters()[i].name, space.text(i, levels[i]), levels[i] == 0});
   return out;
@@ -32,7 +32,7 @@ std::string times_text(const Trial* trial) {
   return trial->higher_is_better ? "nothing is left" : "new";
 }
 
-Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& listener) {
+Result<Hunt> hunt(const HuntOptions& options, ImageMaker make, const app::Listener& listener) {
   using Clock = std::chrono::steady_clock;
   SearchOptions wanted = options.search;
   const Stoppable stoppable(stop_of(wanted));
@@ -80,13 +80,13 @@ json::object values_json(const Trial& trial) {
   return out;
 }
 
-json::value told_json(const Told& told) {
-  if (told.decision == 0) return nullptr;
-  return json::object{{"decision", told.decision}, {"base", told.by[0]}, {"with", told.by[1]}};
+json::value told_json(const ExplainedDecision& one) {
+  if (one.decision == 0) return nullptr;
+  return json::object{{"decision", one.decision}, {"base", one.by[0]}, {"with", one.by[1]}};
 }
 
-json::object capture_json(const Hunt& hunt, const Made& made) {
-  return {{"file", made.output},
+json::object capture_json(const Hunt& hunt, const HuntOrigin& origin) {
+  return {{"file", origin.output},
           {"events", hunt.events},
           {"decisions", hunt.replayed.decisions},
           {"followed", hunt.replayed.followed},
@@ -98,7 +98,7 @@ json::object capture_json(const Hunt& hunt, const Made& made) {
 json::object case_json(const Hunt& hunt) {
   const Trial& trial = hunt.shrunk->trial;
   json::object parameters, needed;
-  for (const Choice& choice : hunt.choices)
+  for (const CaseParameter& choice : hunt.choices)
     (choice.plain ? parameters : needed)[choice.name] = choice.text;
   json::array operations, figures;
   for (const age::Operation& operation : hunt.shrunk->scene.operations)
@@ -111,12 +111,12 @@ json::object case_json(const Hunt& hunt) {
 
 }  // namespace
 
-std::string hunt_json(const Hunt& hunt, const Made& made) {
+std::string hunt_json(const Hunt& hunt, const HuntOrigin& origin) {
   const SearchTally& tally = hunt.found.tally;
   json::object doc;
   doc["schema"] = "e4replay-hunt/1";
-  doc["program"] = made.program;
-  doc["command"] = made.command;
+  doc["program"] = origin.program;
+  doc["command"] = origin.command;
   doc["base"] = review::side_json(hunt.search.base);
   doc["with"] = review::side_json(hunt.search.with);
   doc["objective"] = hunt.search.objective->key;
@@ -136,7 +136,7 @@ std::string hunt_json(const Hunt& hunt, const Made& made) {
     const Trial& best = hunt.found.best->trial;
     doc["found"] = values_json(best);
     doc["case"] = case_json(hunt);
-    doc["capture"] = capture_json(hunt, made);
+    doc["capture"] = capture_json(hunt, origin);
   }
   return json_text(doc);
 }
@@ -162,7 +162,7 @@ std::string values_text(const Trial& trial) {
 
 std::string choices_text(const Hunt& hunt, bool plain) {
   std::string out;
-  for (const Choice& choice : hunt.choices) {
+  for (const CaseParameter& choice : hunt.choices) {
     if (choice.plain != plain) continue;
     const bool tunable = choice.text.starts_with(choice.name);
     if (!out.empty()) out += "; ";
@@ -233,18 +233,17 @@ std::string without_repeats(const std::string& text) {
 }
 
 // Describes each policy's treatment of the decision.
-std::string told_text(const Hunt& hunt, const Told& told) {
+std::string told_text(const Hunt& hunt, const ExplainedDecision& one) {
   const std::string_view names[] = {hunt.search.base.policy->name, hunt.search.with.policy->name};
   std::string out;
-  for (std::size_t i = 0; i < told.by.size(); ++i)
-    out +=
-        fmt::format("\n{}:\n{}", names[i],
-                    told.by[i].empty() ? "  made no such request\n" : without_repeats(told.by[i]));
+  for (std::size_t i = 0; i < one.by.size(); ++i)
+    out += fmt::format("\n{}:\n{}", names[i],
+                       one.by[i].empty() ? "  made no such request\n" : without_repeats(one.by[i]));
   return out;
 }
 
 std::string parting_text(const Hunt& hunt) {
-  const Told &parting = hunt.replayed.parting, &dearest = hunt.replayed.dearest;
+  const ExplainedDecision &parting = hunt.replayed.parting, &dearest = hunt.replayed.dearest;
   if (parting.decision == 0 && dearest.decision == 0) return {};
   std::string out;
   if (parting.decision == 0)
@@ -262,7 +261,7 @@ std::string parting_text(const Hunt& hunt) {
 
 }  // namespace
 
-std::string hunt_text(const Hunt& hunt, const Made& made) {
+std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin) {
   const SearchOptions& search = hunt.search;
   std::string out = fmt::format("e4replay hunt: {}, {} against {}\n\n", search.objective->label,
                                 review::side_text(search.with), review::side_text(search.base));
@@ -278,7 +277,7 @@ std::string hunt_text(const Hunt& hunt, const Made& made) {
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
   out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
   if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";
-  out += fmt::format("capture   {}: {} events; {}\n", escaped(made.output),
+  out += fmt::format("capture   {}: {} events; {}\n", escaped(origin.output),
                      format_count(hunt.events), followed_text(hunt.replayed));
   out += fmt::format("replayed  {}\n", values_text(hunt.replayed.trial));
   return out + parting_text(hunt);

@@ -14,7 +14,7 @@
 // reduces the case, and writes it as a capture.
 namespace e4r::hunt {
 
-struct Options {
+struct HuntOptions {
   SearchOptions search;
   std::vector<std::string> tunables;  // names of the tunables to vary
   std::uint64_t largest = 0;          // largest size of a file system in bytes
@@ -28,7 +28,7 @@ struct Options {
 };
 
 // One parameter of the case.
-struct Choice {
+struct CaseParameter {
   std::string name, text;
   bool plain = false;
 };
@@ -37,8 +37,8 @@ struct Choice {
 struct Hunt {
   SearchOptions search;
   SearchResult found;
-  std::optional<Shrunk> shrunk;  // empty: no case was worse
-  std::vector<Choice> choices;   // parameters of the case
+  std::optional<Shrunk> shrunk;        // empty: no case was worse
+  std::vector<CaseParameter> choices;  // parameters of the case
   std::vector<review::Figure> figures;
   std::uint64_t events = 0;  // events in the capture
   Replayed replayed;         // the capture
@@ -46,7 +46,7 @@ struct Hunt {
 
 // Errors: an image cannot be made, a setting is invalid, a kernel does not start, an output cannot
 // be written; "stopped".
-[[nodiscard]] Result<Hunt> hunt(const Options& options, ImageMaker make,
+[[nodiscard]] Result<Hunt> hunt(const HuntOptions& options, ImageMaker make,
                                 const app::Listener& listener);
 
 // How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, "its
@@ -54,13 +54,13 @@ struct Hunt {
 [[nodiscard]] std::string times_text(const Trial* trial);
 
 // The program and the command of a hunt.
-struct Made {
+struct HuntOrigin {
   std::string program;
   std::string command;
   std::string output;  // the capture's name
 };
-[[nodiscard]] std::string hunt_text(const Hunt& hunt, const Made& made);
+[[nodiscard]] std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin);
 // The document of schema e4replay-hunt/1.
-[[nodiscard]] std::string hunt_json(const Hunt& hunt, const Made& made);
+[[nodiscard]] std::string hunt_json(const Hunt& hunt, const HuntOrigin& origin);
 
 }  // namespace e4r::hunt

@@ -140,8 +140,8 @@ std::uint64_t parting_of(const Places& base, const Places& with) {
   return right != with.end() ? right->decision : 0;
 }
 
-Told told(std::uint64_t decision, const std::vector<replay::Run>& runs) {
-  Told out;
+ExplainedDecision told(std::uint64_t decision, const std::vector<replay::Run>& runs) {
+  ExplainedDecision out;
   out.decision = decision;
   if (decision == 0) return out;
   for (std::size_t i = 0; i < out.by.size(); ++i) out.by[i] = app::explanation(runs[i], decision);

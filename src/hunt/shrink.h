@@ -26,7 +26,7 @@ struct Shrunk {
                                     std::uint64_t most, const SearchTold& told);
 
 // A decision of a capture, and each policy's treatment of it.
-struct Told {
+struct ExplainedDecision {
   std::uint64_t decision = 0;  // its number, from 1; 0: no decision
   std::array<std::string, 2>
       by;  // explanations with several lines; "": the policy did not need this request
@@ -37,8 +37,8 @@ struct Replayed {
   std::uint64_t decisions = 0;
   std::uint64_t followed = 0;  // of these, as the model of the recorded policy makes them
   Trial trial;                 // the objective on it; or which kernel failed, and at which decision
-  Told parting;                // the first one for which the second policy finds another place
-  Told dearest;                // the one that costs the second policy most steps
+  ExplainedDecision parting;   // the first one for which the second policy finds another place
+  ExplainedDecision dearest;   // the one that costs the second policy most steps
 };
 [[nodiscard]] Result<Replayed> replay_case(const std::string& path, const SearchOptions& search,
                                            const app::Listener& listener);

@@ -16,12 +16,13 @@ constexpr conformance::Thread kWriter = {1, 0};
 
 }  // namespace
 
-Recorder::Recorder(allocator::Decider& decider) : decider_(decider) {
+RecordingDecider::RecordingDecider(allocator::Decider& decider) : decider_(decider) {
   for (std::uint32_t group = 0; group < decider.state().group_count(); ++group)
     writer_.loaded(kWriter, group);
 }
 
-allocator::Decision Recorder::allocate(const allocator::Request& request, allocator::Guide* guide) {
+allocator::Decision RecordingDecider::allocate(const allocator::Request& request,
+                                               allocator::Guide* guide) {
   auto open = writer_.open(kWriter, request, request.len);
   const allocator::Decision decision = decider_.allocate(request, guide);
   writer_.decided(open, decision);
@@ -29,23 +30,23 @@ allocator::Decision Recorder::allocate(const allocator::Request& request, alloca
   return decision;
 }
 
-bool Recorder::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
-                    bool file_data) {
+bool RecordingDecider::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+                            bool file_data) {
   writer_.freed(kWriter, ino_, group, start, clusters);
   return decider_.free(group, start, clusters, file_data);
 }
 
-void Recorder::begin_commit() {
+void RecordingDecider::begin_commit() {
   writer_.commit(trace::EventKind::commit_flushing, transaction_);
   decider_.begin_commit();
 }
 
-void Recorder::end_commit() {
+void RecordingDecider::end_commit() {
   writer_.commit(trace::EventKind::end_commit, transaction_++);
   decider_.end_commit();
 }
 
-void Recorder::discard_inode(std::uint64_t ino, std::uint32_t needed) {
+void RecordingDecider::discard_inode(std::uint64_t ino, std::uint32_t needed) {
   ino_ = ino;  // the driver empties a file this way
   writer_.discarded(kWriter, ino);
   decider_.discard_inode(ino, needed);
@@ -145,7 +146,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
   }
   E4R_TRY(const auto decider,
           app::make_decider(*side.policy, tunables, {source, path, "the file system"}, true));
-  std::optional<Recorder> recorder;
+  std::optional<RecordingDecider> recorder;
   if (events != nullptr) recorder.emplace(*decider);
   allocator::Decider& asked = recorder ? *recorder : *decider;
   age::AgerOptions options;

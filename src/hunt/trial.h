@@ -19,10 +19,10 @@ namespace e4r::hunt {
 // Forwards requests to another decider and writes the trace that a kernel would write, with the
 // inputs of each request. One thread on one CPU. All groups are loaded before the first request, as
 // after reading mb_groups.
-class Recorder : public allocator::Decider {
+class RecordingDecider : public allocator::Decider {
  public:
   // `decider` must outlive the object, with all groups loaded.
-  explicit Recorder(allocator::Decider& decider);
+  explicit RecordingDecider(allocator::Decider& decider);
 
   [[nodiscard]] const std::vector<trace::Event>& events() const { return writer_.events(); }
 
@@ -64,7 +64,7 @@ class Recorder : public allocator::Decider {
 
  private:
   allocator::Decider& decider_;
-  conformance::TraceWriter writer_{true};
+  conformance::KernelTraceWriter writer_{true};
   std::uint64_t ino_ = 0;  // inode whose blocks are being freed
   std::uint64_t transaction_ = 1;
 };

@@ -342,7 +342,7 @@ namespace {
 
 class OffsetTarget final : public TargetOver {
  public:
-  OffsetTarget(std::unique_ptr<Target> file, const Place& place)
+  OffsetTarget(std::unique_ptr<Target> file, const ImageLocation& place)
       : TargetOver(std::move(file)), offset_(place.offset), path_(name_of(place)) {}
 
   [[nodiscard]] const std::string& path() const override { return path_; }
@@ -375,7 +375,8 @@ class OffsetTarget final : public TargetOver {
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file, const Place& place) {
+Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
+                                              const ImageLocation& place) {
   if (place.offset == 0) return file;
   if (place.offset >= file->size())
     return error("{}: the file ends at {}", name_of(place), file->size());

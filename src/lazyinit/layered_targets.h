@@ -70,6 +70,6 @@ class ScratchTarget final : public TargetOver {
 
 // The part of `file` from byte place.offset on. An Error if the file ends before that.
 [[nodiscard]] Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
-                                                            const Place& place);
+                                                            const ImageLocation& place);
 
 }  // namespace e4r::lazyinit

@@ -118,7 +118,7 @@ class Finish {
   Status believe(std::uint64_t seed) {
     outcome_.seed = seed;
     const auto journal = options_.journal ? journal_ : std::span<const ByteRange>();
-    const std::vector<Part> parts = parts_of(tables_, journal);
+    const std::vector<ZeroRange> parts = parts_of(tables_, journal);
     const std::uint32_t size = tables_.block_size();
     E4R_TRY(outcome_.checked, options_.verify_all ? check_all_zero(target_, parts, size, threads())
                                                   : check_sample_zero(target_, parts, size, seed));

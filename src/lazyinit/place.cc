@@ -26,16 +26,16 @@ constexpr std::string_view kOffset = "?offset=";
 
 }  // namespace
 
-Place place_of(const std::string& name) {
+ImageLocation place_of(const std::string& name) {
   const std::size_t mark = name.rfind(kOffset);
   if (mark == std::string::npos) return {name};
   std::error_code failed;
   if (std::filesystem::exists(name, failed)) return {name};
   const auto offset = parse_u64(std::string_view(name).substr(mark + kOffset.size()));
-  return offset.ok() ? Place{name.substr(0, mark), *offset} : Place{name};
+  return offset.ok() ? ImageLocation{name.substr(0, mark), *offset} : ImageLocation{name};
 }
 
-std::string name_of(const Place& place) {
+std::string name_of(const ImageLocation& place) {
   if (place.offset == 0) return place.file;
   return fmt::format("{}{}{}", place.file, kOffset, place.offset);
 }

@@ -7,7 +7,7 @@
 namespace e4r::lazyinit {
 
 Result<std::unique_ptr<Target>> Target::open(const std::string& path, Access access) {
-  const Place place = place_of(path);
+  const ImageLocation place = place_of(path);
   E4R_TRY(std::unique_ptr<Target> file, FileTarget::open(place.file, access));
   return behind_offset(std::move(file), place);
 }

@@ -84,28 +84,28 @@ namespace {
 // Joins parts to one range without gaps.
 class Row {
  public:
-  explicit Row(std::span<const Part> parts) : parts_(parts) {
+  explicit Row(std::span<const ZeroRange> parts) : parts_(parts) {
     ends_.reserve(parts.size());
-    for (const Part& part : parts) ends_.push_back(total() + part.range.length);
+    for (const ZeroRange& part : parts) ends_.push_back(total() + part.range.length);
   }
 
   [[nodiscard]] std::uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
   // The part with the byte at `position`, cut to begin there.
-  [[nodiscard]] Part at(std::uint64_t position) const {
+  [[nodiscard]] ZeroRange at(std::uint64_t position) const {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), position);
-    Part part = parts_[static_cast<std::size_t>(end - ends_.begin())];
+    ZeroRange part = parts_[static_cast<std::size_t>(end - ends_.begin())];
     const std::uint64_t left = *end - position;
     part.range = {part.range.offset + part.range.length - left, left};
     return part;
   }
 
  private:
-  std::span<const Part> parts_;
+  std::span<const ZeroRange> parts_;
   std::vector<std::uint64_t> ends_;
 };
 
 // Finds the first byte of the part that is not zero.
-Result<std::optional<NotZero>> look(Target& target, const Part& part) {
+Result<std::optional<NotZero>> look(Target& target, const ZeroRange& part) {
   E4R_TRY(const Probed probed, target.probe(part.range.offset, part.range.length));
   std::optional<NotZero> bad;
   if (probed.content != Content::zeros)
@@ -117,7 +117,7 @@ Result<std::optional<NotZero>> look(Target& target, const Part& part) {
 // the number of threads.
 class CheckAll {
  public:
-  CheckAll(Target& target, std::span<const Part> parts) : target_(target), parts_(parts) {}
+  CheckAll(Target& target, std::span<const ZeroRange> parts) : target_(target), parts_(parts) {}
 
   Status run(unsigned threads, std::uint32_t block_size, Checked& checked) {
     parallel_for(threads, parts_.size(), [this](std::size_t i) { one(i); });
@@ -143,7 +143,7 @@ class CheckAll {
   }
 
   Target& target_;
-  std::span<const Part> parts_;
+  std::span<const ZeroRange> parts_;
   std::atomic<bool> done_ = false;
   std::mutex mutex_;
   std::uint64_t bytes_ = 0;
@@ -154,15 +154,15 @@ class CheckAll {
 
 }  // namespace
 
-std::vector<Part> parts_of(const Tables& tables, std::span<const ByteRange> journal) {
-  std::vector<Part> parts;
+std::vector<ZeroRange> parts_of(const Tables& tables, std::span<const ByteRange> journal) {
+  std::vector<ZeroRange> parts;
   for (const Table& table : tables.tables())
     if (table.unused_part.length != 0) parts.push_back({table.group, table.unused_part});
   for (const ByteRange& range : journal) parts.push_back({std::nullopt, range});
   return parts;
 }
 
-Result<Checked> check_all_zero(Target& target, std::span<const Part> parts,
+Result<Checked> check_all_zero(Target& target, std::span<const ZeroRange> parts,
                                std::uint32_t block_size, unsigned threads) {
   Checked checked;
   checked.blocks_total = Row(parts).total() / block_size;
@@ -170,7 +170,7 @@ Result<Checked> check_all_zero(Target& target, std::span<const Part> parts,
   return checked;
 }
 
-Result<Checked> check_sample_zero(Target& target, std::span<const Part> parts,
+Result<Checked> check_sample_zero(Target& target, std::span<const ZeroRange> parts,
                                   std::uint32_t block_size, std::uint64_t seed) {
   const Row row(parts);
   Checked checked;
@@ -180,7 +180,7 @@ Result<Checked> check_sample_zero(Target& target, std::span<const Part> parts,
   for (std::uint64_t i = 0; i < kSampleBlocks && !checked.bad; ++i) {
     const std::uint64_t low = checked.blocks_total * i / kSampleBlocks;
     const std::uint64_t high = checked.blocks_total * (i + 1) / kSampleBlocks;
-    Part block = row.at(rng.between(low, high - 1) * block_size);
+    ZeroRange block = row.at(rng.between(low, high - 1) * block_size);
     block.range.length = block_size;
     ++checked.blocks;
     E4R_TRY(checked.bad, look(target, block));

@@ -64,13 +64,14 @@ inline constexpr std::chrono::duration<double> kTick{0.004};
 
 // A range that should be zero: the unused part of a group's table, or a piece of the journal (no
 // group).
-struct Part {
+struct ZeroRange {
   std::optional<std::uint32_t> group;
   ByteRange range;
 };
 
 // The unused parts of all tables, in the order of groups, and then the journal.
-[[nodiscard]] std::vector<Part> parts_of(const Tables& tables, std::span<const ByteRange> journal);
+[[nodiscard]] std::vector<ZeroRange> parts_of(const Tables& tables,
+                                              std::span<const ByteRange> journal);
 
 // A byte that is not zero, or could not be read.
 struct NotZero {
@@ -91,12 +92,12 @@ struct Checked {
 inline constexpr std::uint64_t kSampleBlocks = 4096;
 
 // Reads every part, on `threads` threads. `bad` is in the earliest part that is not zero.
-[[nodiscard]] Result<Checked> check_all_zero(Target& target, std::span<const Part> parts,
+[[nodiscard]] Result<Checked> check_all_zero(Target& target, std::span<const ZeroRange> parts,
                                              std::uint32_t block_size, unsigned threads);
 
 // Reads one block, drawn with `seed`, in each of kSampleBlocks equal slices of the parts, or all
 // blocks if there are no more than that.
-[[nodiscard]] Result<Checked> check_sample_zero(Target& target, std::span<const Part> parts,
+[[nodiscard]] Result<Checked> check_sample_zero(Target& target, std::span<const ZeroRange> parts,
                                                 std::uint32_t block_size, std::uint64_t seed);
 
 // A group whose ITABLE_ZEROED flag does not tell the truth, or may not.

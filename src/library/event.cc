@@ -51,7 +51,7 @@ void fill(const e4r::trace::Event& from, Event& to) {
 
 Result<EventReader> open_reader(const std::string& path, const TraceOptions& options,
                                 bool any_ratio) {
-  E4R_TRY(const e4r::trace::OpenOptions open,
+  E4R_TRY(const e4r::trace::ReadOptions open,
           e4r::app::open_options({path, options.device, options.generation, options.buffer,
                                   options.lenient, any_ratio}));
   E4R_TRY(auto trace, e4r::app::open_events(path, open));

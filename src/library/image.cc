@@ -100,7 +100,7 @@ Result<FreeExtents> Image::free_extents(std::uint64_t chunk_kb) const {
   if (data_->source != nullptr)
     return public_extents(e4r::stats::source_free(*data_->source, bits).extents);
   const std::lock_guard lock(data_->scanning);
-  E4R_TRY(const e4r::report::FreeSpace free,
+  E4R_TRY(const e4r::report::FreeSpaceReport free,
           e4r::report::measure_free_space(data_->opened->image, bits, false));
   return public_extents(free.extents);
 }

@@ -286,7 +286,7 @@ Result<StreamGoalCount> count_stream_goals(trace::EventSource& events, std::uint
   return out;
 }
 
-void FileFacts::asked(const allocator::Request& request, const allocator::Inputs& inputs,
+void FileFacts::asked(const allocator::Request& request, const allocator::DecisionInputs& inputs,
                       const Geometry& geometry) {
   File& file = files_[request.ino];
   file.regular = true;

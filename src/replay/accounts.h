@@ -429,7 +429,7 @@ class FileFacts {
   // Notes that a regular file was created.
   void made(std::uint64_t ino) { files_[ino].regular = true; }
   // Notes a request for data, with its inputs.
-  void asked(const allocator::Request& request, const allocator::Inputs& inputs,
+  void asked(const allocator::Request& request, const allocator::DecisionInputs& inputs,
              const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 

@@ -184,7 +184,7 @@ void Engine::on_allocate_inode(const Op& op) {
   if (S_ISREG(op.mode)) facts_.made(op.ino);
 }
 
-allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& known) const {
+allocator::Request Engine::request_of(const Op& op, const allocator::DecisionInputs& known) const {
   allocator::Request r;
   r.number = op.request;
   r.ino = op.ino;

@@ -129,7 +129,8 @@ class Engine {
 
   // ---- Used by the driver.
 
-  [[nodiscard]] allocator::Request request_of(const Op& op, const allocator::Inputs& known) const;
+  [[nodiscard]] allocator::Request request_of(const Op& op,
+                                              const allocator::DecisionInputs& known) const;
   [[nodiscard]] Asked asking(const Op& op, const allocator::Request& request) const {
     return {decisions(), op, request, *decider_};
   }

@@ -20,8 +20,8 @@ allocator::Mode mode_of(const Op& op) {
 
 }  // namespace
 
-allocator::Inputs Follow::shown_inputs(const Op& op) const {
-  allocator::Inputs known;
+allocator::DecisionInputs Follow::shown_inputs(const Op& op) const {
+  allocator::DecisionInputs known;
   if (op.closing.prealloc) return known;
   if (is_data(op)) known.mode = mode_of(op);
   known.loses_best = (op.closing.flags & ~op.flags & mb::hint_first) != 0;
@@ -59,8 +59,8 @@ void Follow::decide(const Op& op) {
 }
 
 // Most requests are decided in their order, so this appends.
-void Follow::note_inputs(std::uint64_t request, const allocator::Inputs& inputs) {
-  std::vector<allocator::Inputs>& known = inputs_.known;
+void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs) {
+  std::vector<allocator::DecisionInputs>& known = inputs_.known;
   if (request == known.size() + 1) return known.push_back(inputs);
   if (known.size() < request) known.resize(request);
   known[request - 1] = inputs;
@@ -97,7 +97,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
 }
 
 void WhatIf::decide(const Op& op) {
-  allocator::Inputs known;
+  allocator::DecisionInputs known;
   if (op.request <= inputs_.known.size()) known = inputs_.known[op.request - 1];
   // A file that has preallocations of its own keeps them.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&

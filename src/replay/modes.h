@@ -20,9 +20,9 @@ namespace e4r::replay {
 // Inputs of decisions that the trace does not carry. Follow works them out for runs that decide
 // alone.
 struct InputTable {
-  std::vector<allocator::Inputs> known;      // by request number (Op::request) less 1
-  std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
-  Schedule schedule;                         // of overlapping operations
+  std::vector<allocator::DecisionInputs> known;  // by request number (Op::request) less 1
+  std::vector<std::uint64_t> refused_frees;      // events that free blocks not in use, ascending
+  Schedule schedule;                             // of overlapping operations
   // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
   std::vector<std::uint32_t> trims_again;
 };
@@ -65,9 +65,9 @@ class Follow : public Engine {
   void let_go(const std::vector<BlockRange>&, bool) override {}
   bool trims_again(std::uint32_t call, bool from_this) override;
 
-  void note_inputs(std::uint64_t request, const allocator::Inputs& inputs);
+  void note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
-  [[nodiscard]] allocator::Inputs shown_inputs(const Op& op) const;
+  [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op) const;
 
   allocator::Model& model_;  // the engine's decider; a kernel's decisions cannot be corrected
   std::vector<WarmStart::Precedence> learnt_;

@@ -23,7 +23,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) * 100 / static_cast<double>(whole);
 }
 
-std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
+std::string histogram_row(const FreeSpaceReport& free, std::size_t bucket) {
   const auto& [extents, blocks] = free.printed.buckets[bucket];
   const std::uint64_t from = bucket_kb(bucket, free.superblock.block_size() / 1024);
   const auto unit = from == 0 ? 0u : static_cast<unsigned>(std::bit_width(from) - 1) / 10;
@@ -36,7 +36,7 @@ std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
                      percent(blocks, free.superblock.free_blocks_count));
 }
 
-std::string chunk_lines(const FreeSpace& free) {
+std::string chunk_lines(const FreeSpaceReport& free) {
   const std::uint64_t chunks = free.chunks();
   return fmt::format(
       "\nChunksize: {} bytes ({} blocks)\n"
@@ -46,7 +46,7 @@ std::string chunk_lines(const FreeSpace& free) {
 }
 
 // The bytes as fstrim -v prints them.
-std::string fitrim_lines(const FreeSpace& free) {
+std::string fitrim_lines(const FreeSpaceReport& free) {
   const stats::FitrimCount& fitrim = *free.fitrim;
   const image::SuperblockInfo& geo = free.superblock;
   return fmt::format("\nfstrim after mount: {} bytes in {} discards of at least {} blocks\n",
@@ -54,7 +54,7 @@ std::string fitrim_lines(const FreeSpace& free) {
                      geo.to_blocks(std::max<std::uint64_t>(fitrim.minlen, 1)));
 }
 
-json::object fitrim_json(const FreeSpace& free) {
+json::object fitrim_json(const FreeSpaceReport& free) {
   const stats::FitrimCount& fitrim = *free.fitrim;
   const image::SuperblockInfo& geo = free.superblock;
   return {{"minlen_blocks", geo.to_blocks(std::max<std::uint64_t>(fitrim.minlen, 1))},
@@ -63,7 +63,7 @@ json::object fitrim_json(const FreeSpace& free) {
           {"bytes", geo.to_blocks(fitrim.clusters) * geo.block_size()}};
 }
 
-json::array bad_groups_json(const FreeSpace& free) {
+json::array bad_groups_json(const FreeSpaceReport& free) {
   json::array rows;
   for (const auto& [group, fault] : free.bad_groups)
     rows.push_back({{"group", group}, {"reason", image::describe(fault)}});
@@ -91,7 +91,7 @@ Result<stats::FreeExtents> scan(image::Image& image, const stats::BlockSpace& sp
   return whole.finish();
 }
 
-std::string aligned_lines(const FreeSpace& free) {
+std::string aligned_lines(const FreeSpaceReport& free) {
   std::string out =
       fmt::format("\nALIGNED FREE PIECES, EACH IN ONE GROUP:\n{:<17} :  {:>12}  {:>12}  {:>7}\n",
                   "Size and Alignment", "Free pieces", "Free Blocks", "Percent");
@@ -119,10 +119,11 @@ Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_siz
   return bits;
 }
 
-Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits, bool aligned) {
+Result<FreeSpaceReport> measure_free_space(image::Image& image, std::uint32_t chunk_bits,
+                                           bool aligned) {
   const image::SuperblockInfo& geo = image.superblock();
   stats::BlockSpace space = {geo.first_data_block, geo.blocks_count, geo.cluster_bits};
-  FreeSpace free;
+  FreeSpaceReport free;
   E4R_TRY(const stats::FreeExtents extents,
           scan(image, space, chunk_bits, aligned ? &free.aligned : nullptr));
   stats::FreeExtents printed = extents;
@@ -153,7 +154,7 @@ Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t min
   return all;
 }
 
-std::string free_space_text(const FreeSpace& free) {
+std::string free_space_text(const FreeSpaceReport& free) {
   const image::SuperblockInfo& geo = free.superblock;
   const stats::FreeExtents& extents = free.printed;
   const std::uint64_t block_kb = geo.block_size() / 1024;
@@ -174,7 +175,7 @@ std::string free_space_text(const FreeSpace& free) {
   return text;
 }
 
-std::string free_space_json(const FreeSpace& free) {
+std::string free_space_json(const FreeSpaceReport& free) {
   const stats::FreeExtents& extents = free.extents;
   json::object document = {
       {"schema", "e4replay-freefrag/1"},

@@ -13,7 +13,7 @@
 namespace e4r::report {
 
 // What `e4replay freefrag` tells about an image.
-struct FreeSpace {
+struct FreeSpaceReport {
   struct BadGroup {
     GroupNumber group = 0;
     image::GroupFault fault = image::GroupFault::none;
@@ -52,8 +52,8 @@ struct FreeSpace {
 
 // Scans the bitmaps of an image that was opened without them, or with. `aligned`: counts aligned
 // pieces too, which free_space_json() tells of.
-[[nodiscard]] Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits,
-                                                   bool aligned);
+[[nodiscard]] Result<FreeSpaceReport> measure_free_space(image::Image& image,
+                                                         std::uint32_t chunk_bits, bool aligned);
 
 // The same of what FITRIM would send. `minlen`: clusters.
 [[nodiscard]] Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t minlen);
@@ -61,11 +61,11 @@ struct FreeSpace {
 // What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`; with
 // aligned_wanted, a table of aligned pieces behind it, and behind that what FITRIM would send,
 // where that was asked for.
-[[nodiscard]] std::string free_space_text(const FreeSpace& free);
+[[nodiscard]] std::string free_space_text(const FreeSpaceReport& free);
 
 // {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "aligned":
 // ..., "bad_groups": ...}, indented, with a newline at the end; and "fitrim" where it was asked
 // for.
-[[nodiscard]] std::string free_space_json(const FreeSpace& free);
+[[nodiscard]] std::string free_space_json(const FreeSpaceReport& free);
 
 }  // namespace e4r::report

@@ -17,7 +17,7 @@ results::Value steps_per_request(const results::Outcome& run) {
 }
 
 // Compares a policy's figure with the first policy's; empty when either is missing.
-std::string against_first(const Figure& figure, std::size_t first, std::size_t column) {
+std::string against_first(const HeadlineFigure& figure, std::size_t first, std::size_t column) {
   constexpr double kSame = 0.0005, kManyTimes = 3;
   const auto from = results::number_of(figure.values[first]),
              to = results::number_of(figure.values[column]);
@@ -39,10 +39,10 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-std::string against_first(const std::vector<Figure>& figures, std::size_t first,
+std::string against_first(const std::vector<HeadlineFigure>& figures, std::size_t first,
                           std::size_t column) {
   std::vector<std::string> parts;
-  for (const Figure& figure : figures)
+  for (const HeadlineFigure& figure : figures)
     if (std::string part = against_first(figure, first, column); !part.empty())
       parts.push_back(std::move(part));
   return parts.empty() ? "nothing is known to differ" : joined(parts);
@@ -54,7 +54,7 @@ struct Told {
   std::vector<std::string> policies;
 };
 
-std::string of_one(const ReplayReport& report, const std::vector<Figure>& figures) {
+std::string of_one(const ReplayReport& report, const std::vector<HeadlineFigure>& figures) {
   const auto text = [&](std::size_t i) { return results::text_of(figures[i].values.back()); };
   return fmt::format(
       "Under {}, a request takes {} steps on average, a file lies in {} extents, and a free extent "
@@ -65,16 +65,17 @@ std::string of_one(const ReplayReport& report, const std::vector<Figure>& figure
 
 }  // namespace
 
-std::vector<Figure> key_figures(const ReplayReport& report) {
-  Figure steps = {"Steps of search per request",
-                  "searches take",
-                  "fewer steps",
-                  "more steps",
-                  "as many steps",
-                  {}};
-  Figure extents = {"Extents per file", "files lie in",    "fewer extents",
-                    "more extents",     "as many extents", {}};
-  Figure free = {"Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
+std::vector<HeadlineFigure> key_figures(const ReplayReport& report) {
+  HeadlineFigure steps = {"Steps of search per request",
+                          "searches take",
+                          "fewer steps",
+                          "more steps",
+                          "as many steps",
+                          {}};
+  HeadlineFigure extents = {"Extents per file", "files lie in",    "fewer extents",
+                            "more extents",     "as many extents", {}};
+  HeadlineFigure free = {
+      "Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
   const std::vector<Column> beside = columns(report);
   for (const Column& column : beside) steps.values.push_back(steps_per_request(*column.run));
   extents.values = values_of(*results::find_row("files/avg_extents"), beside);
@@ -115,7 +116,7 @@ std::string guesses_text(const ReplayReport& report) {
 }
 
 std::string headline(const ReplayReport& report) {
-  const std::vector<Figure> figures = key_figures(report);
+  const std::vector<HeadlineFigure> figures = key_figures(report);
   if (report.runs.empty()) return {};
   const std::string guesses = guesses_text(report);
   const std::string behind = guesses.empty() ? std::string() : ' ' + guesses;

@@ -10,7 +10,7 @@ namespace e4r::report {
 
 // A figure that says much of a replay, and how to put it into words: "searches take", "12.3 %",
 // "fewer steps"; "as many steps" when nothing differs, or after "4.5 times".
-struct Figure {
+struct HeadlineFigure {
   std::string label;
   std::string lead, fewer, more, same;
   std::vector<results::Value> values;  // of each column
@@ -18,7 +18,7 @@ struct Figure {
 
 // The three that say most: what searches cost, in how many pieces files lie, how long free extents
 // are.
-[[nodiscard]] std::vector<Figure> key_figures(const ReplayReport& report);
+[[nodiscard]] std::vector<HeadlineFigure> key_figures(const ReplayReport& report);
 
 // A note about kernels that decided by file sizes and writers that the trace lacks; may be empty.
 // Models use no more of them than the trace shows.

@@ -442,7 +442,7 @@ json::array writers(const ReplayReport& report) {
   for (const results::Outcome& run : report.runs) {
     json::array outcomes;
     for (const results::Outcome& by : run.by_writers) {
-      const contention::Outcome& outcome = *by.writers;
+      const contention::SimulationOutcome& outcome = *by.writers;
       json::array locks;
       for (const auto& [name, waits] : outcome.waits)
         locks.push_back({{"name", name}, {"percent", rounded(100 * outcome.share_waited(waits))}});

@@ -15,7 +15,7 @@
 namespace e4r::report {
 namespace {
 
-std::string card(const ReplayReport& report, const Figure& figure) {
+std::string card(const ReplayReport& report, const HeadlineFigure& figure) {
   std::vector<CardLine> lines;
   const std::size_t first = first_policy(report);
   const std::vector<Column> all = columns(report);
@@ -29,7 +29,7 @@ std::string card(const ReplayReport& report, const Figure& figure) {
 
 std::string summary(const ReplayReport& report) {
   std::string out = "<div class=\"cards\">\n";
-  for (const Figure& figure : key_figures(report)) out += card(report, figure);
+  for (const HeadlineFigure& figure : key_figures(report)) out += card(report, figure);
   out +=
       "</div>\n<p class=\"note\">A step is a group considered or an extent examined. The figures "
       "of files count the files that the trace wrote.";

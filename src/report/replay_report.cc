@@ -234,7 +234,7 @@ std::string percent(double share) {
 }
 
 // The locks that make up most of what was waited.
-std::string dearest(const contention::Outcome& outcome) {
+std::string dearest(const contention::SimulationOutcome& outcome) {
   constexpr std::size_t kMost = 2;
   constexpr double kLeast = 0.0005;  // what would be shown as 0.0 %
   std::string out;
@@ -263,7 +263,7 @@ std::string writers_text(const ReplayReport& report) {
   for (const results::Outcome& run : report.runs) {
     std::string name(run.policy->name);
     for (const results::Outcome& by : run.by_writers) {
-      const contention::Outcome& outcome = *by.writers;
+      const contention::SimulationOutcome& outcome = *by.writers;
       const double first = run.by_writers.front().writers->requests_per_second();
       const double rate = outcome.requests_per_second();
       table.row(

@@ -61,8 +61,8 @@ struct Outcome {
   double elapsed_s = 0;
   [[nodiscard]] double requests_per_s() const;  // from then on when it was ready
 
-  std::optional<Aged> aged;                    // of `age`
-  std::optional<contention::Outcome> writers;  // of many writers, simulated
+  std::optional<Aged> aged;                              // of `age`
+  std::optional<contention::SimulationOutcome> writers;  // of many writers, simulated
 
   // Of replay --writers: the outcomes with so many of them, by the numbers asked for.
   std::vector<Outcome> by_writers;

@@ -504,7 +504,7 @@ void add_writers(Rows& out) {
                    .unit = unit,
                    .told = kWriters});
   };
-  using Many = const contention::Outcome&;
+  using Many = const contention::SimulationOutcome&;
   add("writers", Unit::count, [](Many m) { return std::uint64_t{m.writers}; });
   add("cpus", Unit::count, [](Many m) { return std::uint64_t{m.cpus}; });
   add("seconds", Unit::seconds, [](Many m) { return static_cast<double>(m.ns) / 1e9; });

@@ -23,20 +23,20 @@ double with_of(const Figure& figure) {
   return results::number_of(figure.with).value_or(0);
 }
 
-const Figure& figure_at(const Review& review, const Told& told) {
-  return review.cases[told.of].figures[told.figure];
+const Figure& figure_at(const Review& review, const CaseFigure& one) {
+  return review.cases[one.of].figures[one.figure];
 }
 
 // Sorts the largest first. Among changes from zero, the largest new value comes first.
-void sort_by_size(const Review& review, std::vector<Told>& all) {
-  std::ranges::stable_sort(all, std::greater(), [&review](const Told& told) {
-    const Figure& figure = figure_at(review, told);
+void sort_by_size(const Review& review, std::vector<CaseFigure>& all) {
+  std::ranges::stable_sort(all, std::greater(), [&review](const CaseFigure& one) {
+    const Figure& figure = figure_at(review, one);
     return std::tuple(!is_time(figure), size_of(figure),
                       std::isinf(size_of(figure)) ? with_of(figure) : 0.0);
   });
 }
 
-Summary::Way way_of(const Review& review, std::vector<Told> all) {
+Summary::Way way_of(const Review& review, std::vector<CaseFigure> all) {
   if (all.empty()) return {};
   sort_by_size(review, all);
   return {all.size(), all[all.size() / 2], all.front()};
@@ -183,8 +183,8 @@ void conclude(Review& review) {
   tell_guesses(review);
 }
 
-std::vector<Told> told(const Review& review, Change change) {
-  std::vector<Told> out;
+std::vector<CaseFigure> told(const Review& review, Change change) {
+  std::vector<CaseFigure> out;
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
       const Figure& figure = review.cases[of].figures[i];
@@ -196,13 +196,13 @@ std::vector<Told> told(const Review& review, Change change) {
   return out;
 }
 
-std::vector<Told> largest(const Review& review, Change change) {
+std::vector<CaseFigure> largest(const Review& review, Change change) {
   constexpr std::size_t kMost = 5;  // per figure
-  const std::vector<Told> all = told(review, change);
-  std::vector<Told> out;
+  const std::vector<CaseFigure> all = told(review, change);
+  std::vector<CaseFigure> out;
   for (const Summary& summary : summaries_of(review, change)) {
     std::size_t count = 0;
-    for (const Told& one : all)
+    for (const CaseFigure& one : all)
       if (figure_at(review, one).row->key == summary.row->key && count++ < kMost)
         out.push_back(one);
   }
@@ -211,7 +211,7 @@ std::vector<Told> largest(const Review& review, Change change) {
 
 std::vector<Summary> summaries(const Review& review) {
   std::vector<Summary> out;
-  std::map<std::string, std::map<Change, std::vector<Told>>> changes;
+  std::map<std::string, std::map<Change, std::vector<CaseFigure>>> changes;
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
       const Figure& figure = review.cases[of].figures[i];
@@ -236,10 +236,11 @@ std::vector<Summary> summaries(const Review& review) {
 
 std::vector<Summary> summaries_of(const Review& review, Change change) {
   std::vector<Summary> out = summaries(review);
-  const std::vector<Told> all = told(review, change);
+  const std::vector<CaseFigure> all = told(review, change);
   std::erase_if(out, [&](const Summary& summary) {
-    return std::ranges::none_of(
-        all, [&](const Told& one) { return figure_at(review, one).row->key == summary.row->key; });
+    return std::ranges::none_of(all, [&](const CaseFigure& one) {
+      return figure_at(review, one).row->key == summary.row->key;
+    });
   });
   return out;
 }

@@ -41,7 +41,7 @@ app::Listener noting(Case& out, const app::Listener& listener) {
 }
 
 // Notes the state that a kernel's code does not start with.
-void note_cold_kernels(const Options& options, const app::Inputs& inputs, Case& out) {
+void note_cold_kernels(const ReviewOptions& options, const app::Inputs& inputs, Case& out) {
   std::string names;
   for (const Side* side : {&options.base, &options.with})
     if (app::begins_cold(*side->policy, inputs))
@@ -60,7 +60,7 @@ struct Runs {
 
 // The number of runs per side. Only a kernel's code has times, and a case without differences shows
 // no times.
-unsigned repeats_for(const Runs& runs, const Options& options) {
+unsigned repeats_for(const Runs& runs, const ReviewOptions& options) {
   const bool timed =
       guest::is_kernel(*options.base.policy) && guest::is_kernel(*options.with.policy);
   return timed && !runs.alike() ? std::max(options.repeats, 1U) : 1;
@@ -98,7 +98,7 @@ void compare(const Runs& runs, Case& out) {
 }
 
 // Why a case has no answer: each policy that failed, and how.
-std::string refusal(const Options& options, const Case& one) {
+std::string refusal(const ReviewOptions& options, const Case& one) {
   std::string out;
   for (std::size_t side = 0; side < one.failed.size(); ++side) {
     if (one.failed[side].empty()) continue;
@@ -111,7 +111,7 @@ std::string refusal(const Options& options, const Case& one) {
 // Runs both sides in turn, until one of them fails. `run` makes one run of a side. The Error ends
 // all.
 template <class Run>
-Status run_in_turn(const Options& options, Case& out, Run run) {
+Status run_in_turn(const ReviewOptions& options, Case& out, Run run) {
   Runs runs;
   for (unsigned turn = 0, turns = 1; turn < turns; ++turn) {
     for (std::size_t side = 0; side < runs.of.size(); ++side) {
@@ -137,7 +137,7 @@ Status run_in_turn(const Options& options, Case& out, Run run) {
   return {};
 }
 
-Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
+Result<Case> review_capture(const app::CaptureName& name, const ReviewOptions& wanted,
                             const app::Listener& listener) {
   Case out;
   const app::Listener noted = noting(out, listener);
@@ -169,7 +169,7 @@ Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
   return out;
 }
 
-Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
+Result<Case> review_ageing(const AgeingCase& wanted, const ReviewOptions& options,
                            const app::Listener& listener) {
   image::OpenOptions open;
   open.name = wanted.image_name;
@@ -208,7 +208,7 @@ Status check_unchanged(const Side& side) {
 
 }  // namespace
 
-Result<Review> review(const Options& options, const app::Listener& listener) {
+Result<Review> review(const ReviewOptions& options, const app::Listener& listener) {
   Review out;
   out.base = options.base;
   out.with = options.with;

@@ -35,7 +35,7 @@ struct AgeingCase {
   std::uint64_t seed = 1;
 };
 
-struct Options {
+struct ReviewOptions {
   Side base, with;
   std::vector<app::CaptureName> captures;
   std::vector<AgeingCase> ageing;
@@ -117,7 +117,7 @@ void conclude(Review& review);
 // fails, is a case that is refused. Where one policy fails, the other one is run all the same. What
 // inputs warn of becomes a caveat. Errors: an input that cannot be read; a policy's file that
 // changed meanwhile; "stopped".
-[[nodiscard]] Result<Review> review(const Options& options, const app::Listener& listener);
+[[nodiscard]] Result<Review> review(const ReviewOptions& options, const app::Listener& listener);
 
 // Smaller changes are not listed. Times vary from run to run by a few percent.
 inline constexpr double kWorthTelling = 0.01;
@@ -136,23 +136,23 @@ struct Failures {
 [[nodiscard]] Failures failures_of(const Review& review);
 
 // A figure of a case, by their places.
-struct Told {
+struct CaseFigure {
   std::size_t of = 0;  // index of the case
   std::size_t figure = 0;
 };
 // The figures of the lists with this change, if it is large enough. The largest change comes first,
 // times come last.
-[[nodiscard]] std::vector<Told> told(const Review& review, Change change);
+[[nodiscard]] std::vector<CaseFigure> told(const Review& review, Change change);
 // The few largest changes of each figure, figure by figure.
-[[nodiscard]] std::vector<Told> largest(const Review& review, Change change);
+[[nodiscard]] std::vector<CaseFigure> largest(const Review& review, Change change);
 
 // One figure over all cases with that figure.
 struct Summary {
   const results::Row* row = nullptr;
   std::size_t cases = 0;
   struct Way {
-    std::size_t count = 0;  // cases, including very small changes
-    Told median, most;      // of these cases: the median by size, and the largest
+    std::size_t count = 0;    // cases, including very small changes
+    CaseFigure median, most;  // of these cases: the median by size, and the largest
   } worse, better;
   [[nodiscard]] const Way& way(Change change) const {
     return change == Change::worse ? worse : better;
@@ -164,18 +164,18 @@ struct Summary {
 [[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
 
 // The program and the command of a review.
-struct Made {
+struct ReviewOrigin {
   std::string program;               // name and version
   std::vector<std::string> command;  // its words, as a shell takes them
 };
 
 // Plain text for a cover letter: ASCII except for names, and no line longer than 72 columns unless
 // it is one word. Regressions come first.
-[[nodiscard]] std::string review_text(const Review& review, const Made& made);
+[[nodiscard]] std::string review_text(const Review& review, const ReviewOrigin& origin);
 // The same as an HTML page.
-[[nodiscard]] std::string review_html(const Review& review, const Made& made);
+[[nodiscard]] std::string review_html(const Review& review, const ReviewOrigin& origin);
 // The document of schema e4replay-review/1.
-[[nodiscard]] std::string review_json(const Review& review, const Made& made);
+[[nodiscard]] std::string review_json(const Review& review, const ReviewOrigin& origin);
 
 // Parts shared by the documents of reviews and hunts.
 

@@ -53,13 +53,13 @@ std::string failures_html(const Review& review, Change change) {
 // A line a figure, and then the cases in which it changed most.
 std::string changes(const Review& review, Change change, std::string_view title) {
   const std::string out = fmt::format("<h2>{}</h2>\n", title) + failures_html(review, change);
-  const std::vector<Told> some = largest(review, change);
+  const std::vector<CaseFigure> some = largest(review, change);
   if (some.empty()) return out + fmt::format("<p>{}</p>\n", nothing_changed(review, change));
   std::string lines, rows;
   for (const Summary& summary : summaries_of(review, change))
     lines += fmt::format("<li><b>{}</b>: {}</li>\n", html_escape(summary.row->label),
                          html_escape(way_text(review, summary, change)));
-  for (const Told& one : some) {
+  for (const CaseFigure& one : some) {
     const Figure& figure = review.cases[one.of].figures[one.figure];
     rows += fmt::format("<tr class=\"row\"><td>{} <span class=\"of\">{}</span></td>{}</tr>\n",
                         html_escape(figure.row->label), link(review, one.of), figure_cells(figure));
@@ -174,7 +174,7 @@ std::string side_html(const Side& side) {
 
 }  // namespace
 
-std::string review_html(const Review& review, const Made& made) {
+std::string review_html(const Review& review, const ReviewOrigin& origin) {
   report::Page page;
   page.title = "Allocator review";
   page.heading = "Allocator review";
@@ -182,8 +182,8 @@ std::string review_html(const Review& review, const Made& made) {
   page.summary = fmt::format(
       "<p>base: {}<br>with: {}</p>\n<p>{}</p>\n<p class=\"note\">{}: <code>{}</code></p>\n",
       side_html(review.base), side_html(review.with),
-      html_escape(summary_text(review) + " " + times_note(review)), html_escape(made.program),
-      html_escape(fmt::format("{}", fmt::join(made.command, " "))));
+      html_escape(summary_text(review) + " " + times_note(review)), html_escape(origin.program),
+      html_escape(fmt::format("{}", fmt::join(origin.command, " "))));
   page.body = changes(review, Change::worse, "What got worse") +
               changes(review, Change::better, "What got better") + plot_html(review) +
               inputs(review) + cases(review);

@@ -90,7 +90,7 @@ json::array told_json(const Review& review, Change change) {
   const Failures failures = failures_of(review);
   for (const std::size_t i : failures.of(change))
     out.push_back(json::object{{"name", review.cases[i].name}, {"key", kFailed}});
-  for (const Told& one : told(review, change)) {
+  for (const CaseFigure& one : told(review, change)) {
     const Case& of = review.cases[one.of];
     out.push_back(json::object{{"name", of.name}, {"key", of.figures[one.figure].row->key}});
   }
@@ -106,8 +106,8 @@ json::value change_json(const Figure& figure) {
 json::object way_json(const Review& review, const Summary::Way& way) {
   json::object out = {{"cases", way.count}, {"median_percent", nullptr}, {"most", nullptr}};
   if (way.count == 0) return out;
-  const auto figure = [&](const Told& told) -> const Figure& {
-    return review.cases[told.of].figures[told.figure];
+  const auto figure = [&](const CaseFigure& one) -> const Figure& {
+    return review.cases[one.of].figures[one.figure];
   };
   out["median_percent"] = change_json(figure(way.median));
   out["most"] = json::object{{"name", review.cases[way.most.of].name},
@@ -174,11 +174,11 @@ json::object figure_json(const Figure& figure) {
   return out;
 }
 
-std::string review_json(const Review& review, const Made& made) {
+std::string review_json(const Review& review, const ReviewOrigin& origin) {
   json::object doc;
   doc["schema"] = "e4replay-review/1";
-  doc["program"] = made.program;
-  doc["command"] = fmt::format("{}", fmt::join(made.command, " "));
+  doc["program"] = origin.program;
+  doc["command"] = fmt::format("{}", fmt::join(origin.command, " "));
   doc["base"] = side_json(review.base);
   doc["with"] = side_json(review.with);
   doc["timed"] = review.timed;

@@ -96,14 +96,14 @@ std::string failures_list(const Review& review, Change change) {
 
 // A line a figure, and then the cases in which it changed most.
 std::string changes_text(const Review& review, Change change) {
-  const std::vector<Told> some = largest(review, change);
+  const std::vector<CaseFigure> some = largest(review, change);
   std::string out = failures_list(review, change);
   if (some.empty()) return out + nothing_changed(review, change) + "\n";
   for (const Summary& summary : summaries_of(review, change))
     out += wrapped(summary.row->label + ": ", words_of(way_text(review, summary, change)), 2);
   out += fmt::format("\n{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base", "with",
                      "change");
-  for (const Told& one : some)
+  for (const CaseFigure& one : some)
     out +=
         figure_line(escaped(review.cases[one.of].name), review.cases[one.of].figures[one.figure]);
   const std::size_t all = told(review, change).size();
@@ -180,7 +180,7 @@ std::string cases_text(const Review& review) {
 
 }  // namespace
 
-std::string review_text(const Review& review, const Made& made) {
+std::string review_text(const Review& review, const ReviewOrigin& origin) {
   std::string out = heading("Allocator review", '=') + "\n";
   for (const auto& [name, side] :
        {std::pair("base  ", &review.base), std::pair("with  ", &review.with)}) {
@@ -189,8 +189,8 @@ std::string review_text(const Review& review, const Made& made) {
       out += wrapped("      ", words_of(code), 6);
   }
   std::vector<std::string> command;
-  for (const std::string& word : made.command) command.push_back(escaped(word));
-  out += fmt::format("\nMade by {} with\n\n", made.program) + wrapped("  ", command, 6, " \\");
+  for (const std::string& word : origin.command) command.push_back(escaped(word));
+  out += fmt::format("\nMade by {} with\n\n", origin.program) + wrapped("  ", command, 6, " \\");
   out += "\n" + wrapped("", words_of(summary_text(review)), 0) + "\n";
   if (review.timed) out += wrapped("", words_of(times_note(review)), 0) + "\n";
   out += heading("What got worse", '-') + changes_text(review, Change::worse) + "\n";

@@ -112,8 +112,8 @@ std::string times_note(const Review& review) {
 std::string way_text(const Review& review, const Summary& summary, Change change) {
   const Summary::Way& way = summary.way(change);
   const bool worse = change == Change::worse;
-  const auto by = [&review](const Told& told) {
-    const Figure& figure = review.cases[told.of].figures[told.figure];
+  const auto by = [&review](const CaseFigure& one) {
+    const Figure& figure = review.cases[one.of].figures[one.figure];
     if (std::isinf(size_of(figure))) return "from 0 to " + results::text_of(figure.with);
     return results::change_text(figure.base, figure.with);
   };

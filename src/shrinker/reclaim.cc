@@ -11,7 +11,7 @@ namespace {
 // Reclaims an entry, unless it must stay or was referenced since the last visit. Returns its
 // successor.
 StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, StatusTree::Position at,
-                           Scan& scan) {
+                           ShrinkCall& scan) {
   ++scan.visited;
   Entry& entry = at->second;
   if (entry.must_keep()) return std::next(at);
@@ -26,7 +26,7 @@ StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, Status
 // Walks once from the cursor through the block `last`. Returns false if the budget was used up;
 // then the cursor is at the next entry.
 bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std::uint64_t& budget,
-          Scan& scan) {
+          ShrinkCall& scan) {
   for (auto at = inode.tree.search(inode.cursor); at != inode.tree.end();) {
     if (budget == 0) {
       inode.cursor = at->first;
@@ -44,7 +44,8 @@ bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std
 }
 
 // Walks from the cursor to the end, and then from the start to where it began.
-void walk_all(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget, Scan& scan) {
+void walk_all(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
+              ShrinkCall& scan) {
   const std::uint64_t start = inode.cursor;
   if (walk(cache, inode, kLastBlock, budget, scan) && start != 0)
     walk(cache, inode, start - 1, budget, scan);
@@ -58,7 +59,7 @@ StatusTree::Position evictable(StatusCache::Inode& inode, StatusTree::Position a
 
 // Visits each reclaimable entry once, from the cursor on and around.
 void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
-                    Scan& scan) {
+                    ShrinkCall& scan) {
   const std::uint64_t visits = std::min(budget, inode.reclaimable);
   budget -= visits;
   auto at = evictable(inode, inode.tree.search(inode.cursor));
@@ -71,7 +72,7 @@ void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t
 
 // Walks from the first entry. Entries that must stay are visited, but only reclaimed ones count.
 void walk_from_start(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
-                     Scan& scan) {
+                     ShrinkCall& scan) {
   for (auto at = inode.tree.begin(); at != inode.tree.end() && budget > 0;) {
     ++scan.visited;
     if (at->second.must_keep()) {
@@ -85,10 +86,10 @@ void walk_from_start(StatusCache& cache, StatusCache::Inode& inode, std::uint64_
 }
 
 // Walks every inode of the list once, until the budget is used up.
-using Walk = void(StatusCache&, StatusCache::Inode&, std::uint64_t& budget, Scan&);
+using Walk = void(StatusCache&, StatusCache::Inode&, std::uint64_t& budget, ShrinkCall&);
 template <Walk* kWalk>
-Scan in_turn(StatusCache& cache, std::uint64_t budget) {
-  Scan scan;
+ShrinkCall in_turn(StatusCache& cache, std::uint64_t budget) {
+  ShrinkCall scan;
   StatusCache::List& list = cache.list();
   for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
     StatusCache::Inode& inode = *list.front();
@@ -101,29 +102,30 @@ Scan in_turn(StatusCache& cache, std::uint64_t budget) {
 }
 
 // The list is in the order of use. Without a budget nothing on it moves, unlike in 6.1.
-Scan least_recently_used(StatusCache& cache, std::uint64_t budget) {
-  return budget == 0 ? Scan{} : in_turn<walk_from_start>(cache, budget);
+ShrinkCall least_recently_used(StatusCache& cache, std::uint64_t budget) {
+  return budget == 0 ? ShrinkCall{} : in_turn<walk_from_start>(cache, budget);
 }
 
 constexpr std::array kModels = {
-    Model{"round-robin",
-          "inodes in turn, each from where it was left; entries that must stay count",
-          "Linux 6.1 to 7.3, __es_shrink and es_do_reclaim_extents", false, in_turn<walk_all>},
-    Model{"evictable", "the same, but entries that must stay are never met",
-          "kernel/patches/es-shrinker, after the posting of 2013", false, in_turn<walk_evictable>},
-    Model{"lru-2013",
-          "inodes by last use, each from its start; no second chance, no bound on visits",
-          "Linux 3.10 to 3.18, ext4_es_shrink", true, least_recently_used},
+    ReclaimModel{
+        "round-robin", "inodes in turn, each from where it was left; entries that must stay count",
+        "Linux 6.1 to 7.3, __es_shrink and es_do_reclaim_extents", false, in_turn<walk_all>},
+    ReclaimModel{"evictable", "the same, but entries that must stay are never met",
+                 "kernel/patches/es-shrinker, after the posting of 2013", false,
+                 in_turn<walk_evictable>},
+    ReclaimModel{"lru-2013",
+                 "inodes by last use, each from its start; no second chance, no bound on visits",
+                 "Linux 3.10 to 3.18, ext4_es_shrink", true, least_recently_used},
 };
 
 }  // namespace
 
-std::span<const Model> models() {
+std::span<const ReclaimModel> models() {
   return kModels;
 }
 
-const Model* find_model(std::string_view name) {
-  for (const Model& model : kModels)
+const ReclaimModel* find_model(std::string_view name) {
+  for (const ReclaimModel& model : kModels)
     if (model.name == name) return &model;
   return nullptr;
 }

@@ -10,25 +10,25 @@
 namespace e4r::shrinker {
 
 // What one call of the shrinker did.
-struct Scan {
+struct ShrinkCall {
   std::uint64_t visited = 0;    // entries looked at
   std::uint64_t reclaimed = 0;  // entries that it took
   std::uint64_t inodes = 0;     // inodes whose trees it walked
 };
 
 // A way to choose the entries to reclaim.
-struct Model {
+struct ReclaimModel {
   std::string_view name;
   std::string_view summary;
   std::string_view source;  // kernel version and function, or posting
   bool by_use;              // needs StatusCache::order_by_use()
   // Takes entries out of the cache. `budget` is the shrinker's nr_to_scan.
-  Scan (*scan)(StatusCache& cache, std::uint64_t budget);
+  ShrinkCall (*scan)(StatusCache& cache, std::uint64_t budget);
 };
 
 // All models. The first one does what Linux 6.1 does.
-[[nodiscard]] std::span<const Model> models();
+[[nodiscard]] std::span<const ReclaimModel> models();
 // nullptr if no model has that name.
-[[nodiscard]] const Model* find_model(std::string_view name);
+[[nodiscard]] const ReclaimModel* find_model(std::string_view name);
 
 }  // namespace e4r::shrinker

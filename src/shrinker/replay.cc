@@ -30,7 +30,7 @@ std::string text_of(const std::optional<Entry>& e) {
 // Applies a trace to a cache under a model. Derived classes see each lookup and each call.
 class Driver {
  public:
-  explicit Driver(const Model& model) : model_(model) {
+  explicit Driver(const ReclaimModel& model) : model_(model) {
     outcome_.model = &model;
     if (model.by_use) cache_.order_by_use();
   }
@@ -48,7 +48,7 @@ class Driver {
     outcome_.reclaimable = cache_.reclaimable();
     return check_content();
   }
-  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+  [[nodiscard]] const ReclaimOutcome& outcome() const { return outcome_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t contradictions() const { return contradictions_; }
 
@@ -57,7 +57,7 @@ class Driver {
   virtual void on_lookup(const Event& answer, std::uint64_t logical,
                          const StatusCache::Found& found) = 0;
   // The model's call of the shrinker has ended, and the kernel's begins.
-  virtual void on_call(const Event&, std::uint64_t /*reclaimable before it*/, const Scan&) {}
+  virtual void on_call(const Event&, std::uint64_t /*reclaimable before it*/, const ShrinkCall&) {}
   // The kernel's figures at the end of its call.
   virtual void on_report(const Event&) {}
 
@@ -71,9 +71,9 @@ class Driver {
   void call(const Event& event);
   Status check_content() const;
 
-  const Model& model_;
+  const ReclaimModel& model_;
   StatusCache cache_;
-  Outcome outcome_;
+  ReclaimOutcome outcome_;
   std::unordered_map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> asked_;  // by thread
   std::uint64_t number_ = 0, events_ = 0, contradictions_ = 0, answers_ = 0;
 };
@@ -144,7 +144,7 @@ void Driver::answer(const Event& event) {
 
 void Driver::call(const Event& event) {
   const std::uint64_t before = cache_.reclaimable();
-  const Scan scan = model_.scan(cache_, event.needed);
+  const ShrinkCall scan = model_.scan(cache_, event.needed);
   ++outcome_.calls;
   outcome_.visited += scan.visited;
   outcome_.reclaimed += scan.reclaimed;
@@ -164,7 +164,7 @@ Status Driver::check_content() const {
 // Compares the model with the record, and corrects it.
 class Follower final : public Driver {
  public:
-  explicit Follower(const Model& model) : Driver(model) {}
+  explicit Follower(const ReclaimModel& model) : Driver(model) {}
   Replay take() {
     replay_.followed = outcome();
     replay_.events = events();
@@ -175,7 +175,7 @@ class Follower final : public Driver {
  private:
   void on_lookup(const Event& answer, std::uint64_t logical,
                  const StatusCache::Found& found) override;
-  void on_call(const Event& event, std::uint64_t before, const Scan& scan) override;
+  void on_call(const Event& event, std::uint64_t before, const ShrinkCall& scan) override;
   void on_report(const Event& event) override;
   void compare(Compared& with, bool equal, const auto& say);
   // The model takes over the recorded answer and the mark that the lookup leaves.
@@ -186,7 +186,7 @@ class Follower final : public Driver {
   }
 
   struct Call {
-    Scan scan;
+    ShrinkCall scan;
     bool open = false;  // the number of its entries has not been compared yet
   };
   Replay replay_;
@@ -201,7 +201,7 @@ void Follower::compare(Compared& with, bool equal, const auto& say) {
 
 void Follower::on_lookup(const Event& answer, std::uint64_t logical,
                          const StatusCache::Found& found) {
-  Agreement& agreement = replay_.agreement;
+  CacheAgreement& agreement = replay_.agreement;
   std::optional<Entry> recorded;
   if (answer.found != 0) recorded = entry_of(answer);
   if (recorded && !found.entry && !found.was_reclaimed) {
@@ -217,7 +217,7 @@ void Follower::on_lookup(const Event& answer, std::uint64_t logical,
   cache().forget(answer.ino, logical);
 }
 
-void Follower::on_call(const Event& event, std::uint64_t before, const Scan& scan) {
+void Follower::on_call(const Event& event, std::uint64_t before, const ShrinkCall& scan) {
   calls_[event.pid] = {scan, true};
   compare(replay_.agreement.reclaimable, event.count == before, [&] {
     return fmt::format("before a call: {} reclaimable entries recorded, the model has {}",
@@ -258,7 +258,7 @@ void Follower::on_report(const Event& event) {
 
 class WhatIf final : public Driver {
  public:
-  explicit WhatIf(const Model& model) : Driver(model) {}
+  explicit WhatIf(const ReclaimModel& model) : Driver(model) {}
 
  private:
   void on_lookup(const Event& answer, std::uint64_t /*logical*/,
@@ -272,13 +272,13 @@ class WhatIf final : public Driver {
 
 }  // namespace
 
-Result<Replay> follow(trace::EventSource& events, const Model& recorded) {
+Result<Replay> follow(trace::EventSource& events, const ReclaimModel& recorded) {
   Follower follower(recorded);
   E4R_CHECK(follower.run(events));
   return follower.take();
 }
 
-Result<Outcome> what_if(trace::EventSource& events, const Model& model) {
+Result<ReclaimOutcome> what_if(trace::EventSource& events, const ReclaimModel& model) {
   WhatIf driver(model);
   E4R_CHECK(driver.run(events));
   return driver.outcome();

@@ -28,7 +28,7 @@ struct Compared {
 
 // How far a model agrees with what the kernel did. A difference is corrected before the replay goes
 // on, so that it causes no further ones.
-struct Agreement {
+struct CacheAgreement {
   Compared lookups;      // found or not, and the whole entry
   Compared scans;        // entries reclaimed in a call, and entries visited if the trace tells
   Compared reclaimable;  // reclaimable entries before and after a call
@@ -43,8 +43,8 @@ struct Agreement {
 };
 
 // The outcome of a model on a trace.
-struct Outcome {
-  const Model* model = nullptr;
+struct ReclaimOutcome {
+  const ReclaimModel* model = nullptr;
   std::uint64_t calls = 0, visited = 0, reclaimed = 0;
   std::uint64_t empty_calls = 0;  // calls that reclaimed nothing although something was reclaimable
   std::uint64_t most_visited = 0;  // in one call
@@ -55,8 +55,8 @@ struct Outcome {
 };
 
 struct Replay {
-  Agreement agreement;
-  Outcome followed;
+  CacheAgreement agreement;
+  ReclaimOutcome followed;
   std::uint64_t events = 0;  // events of extent status trees
   std::uint64_t contradictions =
       0;  // ranges that no file has, and answers without a question; left out
@@ -67,11 +67,11 @@ struct Replay {
 
 // Follows the trace with the model of the kernel that recorded it. The Error comes from reading, or
 // names what the trace lacks.
-[[nodiscard]] Result<Replay> follow(trace::EventSource& events, const Model& recorded);
+[[nodiscard]] Result<Replay> follow(trace::EventSource& events, const ReclaimModel& recorded);
 
 // Replays the trace under another model, with the recorded calls and their budgets. If a lookup
 // that was answered finds nothing, the recorded answer is put back, as the kernel does when it
 // reads the file's extents again.
-[[nodiscard]] Result<Outcome> what_if(trace::EventSource& events, const Model& model);
+[[nodiscard]] Result<ReclaimOutcome> what_if(trace::EventSource& events, const ReclaimModel& model);
 
 }  // namespace e4r::shrinker

@@ -293,11 +293,11 @@ std::uint32_t source_sum(const state::Source& source) {
   return sum;
 }
 
-Range all_of(const Plan& plan) {
+PointRange all_of(const Plan& plan) {
   return {1, plan.points.size()};
 }
 
-Result<Range> parse_range(std::string_view text, const Plan& plan) {
+Result<PointRange> parse_range(std::string_view text, const Plan& plan) {
   const auto dash = text.find('-');
   const auto first = parse_u64(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_u64(text.substr(dash + 1));
@@ -305,12 +305,12 @@ Result<Range> parse_range(std::string_view text, const Plan& plan) {
     return error("'{}' is not a range of points: give A-B, counted from 1", text);
   if (*last > plan.points.size())
     return error("{}: there are {} points", text, format_count(plan.points.size()));
-  return Range{*first, *last};
+  return PointRange{*first, *last};
 }
 
 std::string manifest_text(std::string_view program, const Plan& plan,
                           const std::vector<CaptureId>& captures,
-                          const std::vector<app::PolicyFile>& files, const Range& range) {
+                          const std::vector<app::PolicyFile>& files, const PointRange& range) {
   json::array of_captures, policies;
   json::object tunables;
   for (const CaptureId& id : captures) of_captures.push_back(capture_json(id));
@@ -332,7 +332,7 @@ std::string manifest_text(std::string_view program, const Plan& plan,
                                 {"last", range.last}});
 }
 
-Result<Range> range_of(std::string_view text, const Plan& plan) {
+Result<PointRange> range_of(std::string_view text, const Plan& plan) {
   E4R_TRY(const json::object document, document_of(text));
   const json::value first = member(document, "first"), last = member(document, "last");
   const auto within = [&plan](const json::value& v) {
@@ -340,8 +340,8 @@ Result<Range> range_of(std::string_view text, const Plan& plan) {
            static_cast<std::uint64_t>(v.get_int64()) <= plan.points.size();
   };
   if (!within(first) || !within(last)) return Error{kDamaged};
-  return Range{static_cast<std::uint64_t>(first.get_int64()),
-               static_cast<std::uint64_t>(last.get_int64())};
+  return PointRange{static_cast<std::uint64_t>(first.get_int64()),
+                    static_cast<std::uint64_t>(last.get_int64())};
 }
 
 Result<WholeManifest> whole_manifest(std::string_view text, std::string_view program) {

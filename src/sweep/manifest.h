@@ -31,23 +31,23 @@ struct CaptureId {
 [[nodiscard]] std::uint32_t source_sum(const state::Source& source);
 
 // The points of a plan from number `first` to `last`, both included.
-struct Range {
+struct PointRange {
   std::uint64_t first = 1;
   std::uint64_t last = 0;
   [[nodiscard]] bool holds(std::size_t index) const { return index + 1 >= first && index < last; }
   [[nodiscard]] std::uint64_t count() const { return last - first + 1; }
 };
-[[nodiscard]] Range all_of(const Plan& plan);
+[[nodiscard]] PointRange all_of(const Plan& plan);
 
 // Parses "A-B" or "A". Errors: an invalid range; points that the plan does not have.
-[[nodiscard]] Result<Range> parse_range(std::string_view text, const Plan& plan);
+[[nodiscard]] Result<PointRange> parse_range(std::string_view text, const Plan& plan);
 
 // The document (schema e4replay-sweep/1), with a newline. `program` is a name, a version and a
 // commit: different programs may decide differently.
 [[nodiscard]] std::string manifest_text(std::string_view program, const Plan& plan,
                                         const std::vector<CaptureId>& captures,
                                         const std::vector<app::PolicyFile>& files,
-                                        const Range& range);
+                                        const PointRange& range);
 
 // Rebuilds the whole sweep from the manifest_text() of all or part of it. Errors: not such a
 // document; a `program` that differs; points that do not match the rest of the document.
@@ -57,7 +57,7 @@ struct WholeManifest {
 };
 [[nodiscard]] Result<WholeManifest> whole_manifest(std::string_view text, std::string_view program);
 // The range of the plan that the document covers. The error says what is wrong with the document.
-[[nodiscard]] Result<Range> range_of(std::string_view text, const Plan& plan);
+[[nodiscard]] Result<PointRange> range_of(std::string_view text, const Plan& plan);
 
 // Compares two documents of manifest_text(): an Error unless they describe the same sweep. The
 // error names the first difference in one line, or says that `found` is not such a document.

@@ -190,7 +190,7 @@ Result<Fd> lock_directory(const std::string& directory) {
 
 }  // namespace
 
-void take_lines(std::string_view text, const Plan& plan, const Range& range, Finished& into) {
+void take_lines(std::string_view text, const Plan& plan, const PointRange& range, Finished& into) {
   into.lines.resize(plan.points.size());
   while (!text.empty()) {
     const auto end = text.find('\n');
@@ -206,7 +206,7 @@ void take_lines(std::string_view text, const Plan& plan, const Range& range, Fin
   }
 }
 
-Status take_files(const std::string& directory, const Plan& plan, const Range& range,
+Status take_files(const std::string& directory, const Plan& plan, const PointRange& range,
                   Finished& into) {
   for (const char* name : {kPoints, kJournal}) {
     E4R_TRY(const std::string text, read_if_there(fmt::format("{}/{}", directory, name)));
@@ -229,7 +229,7 @@ Status Store::check(const std::string& directory, bool resume) {
 }
 
 Result<Finished> Store::look(const std::string& directory, const std::string& manifest,
-                             const Plan& plan, const Range& range, bool resume) {
+                             const Plan& plan, const PointRange& range, bool resume) {
   Finished out;
   out.lines.resize(plan.points.size());
   E4R_TRY(const bool there, holds_sweep(directory, resume));
@@ -244,7 +244,7 @@ Result<Finished> Store::look(const std::string& directory, const std::string& ma
 }
 
 Result<Store> Store::begin(const std::string& directory, const std::string& manifest,
-                           const Plan& plan, const Range& range, bool resume) {
+                           const Plan& plan, const PointRange& range, bool resume) {
   E4R_TRY(Fd lock, lock_directory(directory));
   E4R_TRY(Finished finished, look(directory, manifest, plan, range, resume));
   E4R_TRY(const std::vector<std::string> names, names_in(directory));
@@ -299,7 +299,7 @@ namespace {
 
 Status take_part(const std::string& directory, const std::string& manifest, const Plan& plan,
                  Finished& into) {
-  E4R_TRY(const Range range, range_of(manifest, plan));
+  E4R_TRY(const PointRange range, range_of(manifest, plan));
   Finished part;
   part.lines.resize(plan.points.size());
   E4R_CHECK(take_files(directory, plan, range, part));

@@ -55,11 +55,11 @@ struct Finished {
 };
 
 // Adds the lines of a text that are points of the range. The last line may be torn.
-void take_lines(std::string_view text, const Plan& plan, const Range& range, Finished& into);
+void take_lines(std::string_view text, const Plan& plan, const PointRange& range, Finished& into);
 
 // The same for the files of a directory that hold points.
-[[nodiscard]] Status take_files(const std::string& directory, const Plan& plan, const Range& range,
-                                Finished& into);
+[[nodiscard]] Status take_files(const std::string& directory, const Plan& plan,
+                                const PointRange& range, Finished& into);
 
 class Store {
  public:
@@ -68,7 +68,7 @@ class Store {
   // `manifest`.
   [[nodiscard]] static Result<Finished> look(const std::string& directory,
                                              const std::string& manifest, const Plan& plan,
-                                             const Range& range, bool resume);
+                                             const PointRange& range, bool resume);
   // The files that the directory will contain.
   [[nodiscard]] static std::vector<std::string> files(const std::string& directory);
   // Makes those checks of look() that need no manifest.
@@ -78,7 +78,7 @@ class Store {
   // begins a journal with what is finished. The plan must outlive the store.
   [[nodiscard]] static Result<Store> begin(const std::string& directory,
                                            const std::string& manifest, const Plan& plan,
-                                           const Range& range, bool resume);
+                                           const PointRange& range, bool resume);
 
   // Records a finished point. Thread-safe.
   [[nodiscard]] Status add(std::size_t index, std::string line);

@@ -70,8 +70,8 @@ std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all
 
 }  // namespace
 
-Sweeper::Sweeper(SweepOptions options, Plan plan, const Range& range, const results::Row& metric,
-                 const app::Listener& listener)
+Sweeper::Sweeper(SweepOptions options, Plan plan, const PointRange& range,
+                 const results::Row& metric, const app::Listener& listener)
     : options_(std::move(options)),
       plan_(std::move(plan)),
       range_(range),
@@ -80,8 +80,8 @@ Sweeper::Sweeper(SweepOptions options, Plan plan, const Range& range, const resu
   memory_.lines.resize(plan_.points.size());
 }
 
-Result<std::unique_ptr<Sweeper>> Sweeper::open(SweepOptions options, Plan plan, const Range& range,
-                                               const results::Row& metric,
+Result<std::unique_ptr<Sweeper>> Sweeper::open(SweepOptions options, Plan plan,
+                                               const PointRange& range, const results::Row& metric,
                                                const app::Listener& listener) {
   std::unique_ptr<Sweeper> out(
       new Sweeper(std::move(options), std::move(plan), range, metric, listener));

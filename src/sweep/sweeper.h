@@ -66,7 +66,7 @@ class Sweeper {
   // directory's summary. Errors: an input that cannot be read or does not fit; the errors of
   // Store::look().
   [[nodiscard]] static Result<std::unique_ptr<Sweeper>> open(SweepOptions options, Plan plan,
-                                                             const Range& range,
+                                                             const PointRange& range,
                                                              const results::Row& metric,
                                                              const app::Listener& listener);
   Sweeper(const Sweeper&) = delete;
@@ -87,7 +87,7 @@ class Sweeper {
   [[nodiscard]] const Figures& figures() const { return figures_; }
 
  private:
-  Sweeper(SweepOptions options, Plan plan, const Range& range, const results::Row& metric,
+  Sweeper(SweepOptions options, Plan plan, const PointRange& range, const results::Row& metric,
           const app::Listener& listener);
   Status open_captures();
   Status look();
@@ -96,7 +96,7 @@ class Sweeper {
 
   const SweepOptions options_;
   Plan plan_;
-  const Range range_;
+  const PointRange range_;
   const results::Row& metric_;
   const app::Listener listener_;
   std::vector<std::unique_ptr<OpenCapture>> captures_;

@@ -12,12 +12,12 @@ struct PackedTrace::Data {
   TraceSummary summary;
   std::uint32_t device = 0;
   std::string chosen;  // why this one of several devices was chosen; empty if there was no choice
-  std::shared_ptr<const e4t::Store> store;
+  std::shared_ptr<const e4t::PackedBlocks> store;
 };
 
 class Packer {
  public:
-  static Result<PackedTrace> pack(Trace& trace, const OpenOptions& options, EventSink* sink) {
+  static Result<PackedTrace> pack(Trace& trace, const ReadOptions& options, EventSink* sink) {
     auto data = std::make_shared<PackedTrace::Data>();
     data->name = trace.name();
     E4R_TRY(data->store, read_all(trace, sink));
@@ -32,8 +32,8 @@ class Packer {
  private:
   using Data = PackedTrace::Data;
 
-  static Result<std::shared_ptr<const e4t::Store>> read_all(Trace& trace, EventSink* sink) {
-    const auto store = std::make_shared<e4t::Store>();
+  static Result<std::shared_ptr<const e4t::PackedBlocks>> read_all(Trace& trace, EventSink* sink) {
+    const auto store = std::make_shared<e4t::PackedBlocks>();
     const bool packed = trace.keep_packed(*store);
     for (;;) {
       E4R_TRY(const auto batch, trace.next());
@@ -42,13 +42,13 @@ class Packer {
       if (sink != nullptr) sink->see(batch);
     }
     store->finish();
-    return std::shared_ptr<const e4t::Store>(store);
+    return std::shared_ptr<const e4t::PackedBlocks>(store);
   }
 
   // Makes a second pass over all events: keeps the chosen device and corrects misread criteria.
   static Status repack(Data& data, EventSink* sink) {
-    const auto source = e4t::Store::read(data.store);
-    const auto store = std::make_shared<e4t::Store>();
+    const auto source = e4t::PackedBlocks::read(data.store);
+    const auto store = std::make_shared<e4t::PackedBlocks>();
     std::uint64_t misread = data.summary.reread_before;
     data.summary.set_delivered({});
     if (sink != nullptr) sink->restart();
@@ -73,7 +73,7 @@ class Packer {
 };
 
 std::unique_ptr<EventSource> PackedTrace::cursor() const {
-  return e4t::Store::read(data_->store);
+  return e4t::PackedBlocks::read(data_->store);
 }
 const TraceSummary& PackedTrace::summary() const {
   return data_->summary;
@@ -95,21 +95,21 @@ std::vector<std::string> PackedTrace::notes() const {
   return out;
 }
 
-Result<PackedTrace> pack(Trace& trace, const OpenOptions& options, EventSink* sink) {
+Result<PackedTrace> pack(Trace& trace, const ReadOptions& options, EventSink* sink) {
   return Packer::pack(trace, options, sink);
 }
 
-Result<PackedTrace> load_packed(const std::string& path, const OpenOptions& options,
+Result<PackedTrace> load_packed(const std::string& path, const ReadOptions& options,
                                 EventSink* sink) {
-  OpenOptions late = options;
+  ReadOptions late = options;
   late.late_generation = true;
   E4R_TRY(const auto trace, open_trace(path, late));
   return Packer::pack(*trace, options, sink);
 }
 
 Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string& name,
-                                      const OpenOptions& options) {
-  OpenOptions late = options;
+                                      const ReadOptions& options) {
+  ReadOptions late = options;
   late.late_generation = true;
   E4R_TRY(const auto trace, open_trace_bytes(bytes, name, late));
   return Packer::pack(*trace, options, nullptr);

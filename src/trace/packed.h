@@ -38,12 +38,12 @@ class PackedTrace {
 // prefers, else the busiest. Fails on read errors, on a trace without events and on a device that
 // the trace lacks (the message lists its devices). `sink`, if any, sees the events of the result.
 [[nodiscard]] Result<PackedTrace> load_packed(const std::string& path,
-                                              const OpenOptions& options = {},
+                                              const ReadOptions& options = {},
                                               EventSink* sink = nullptr);
 // Does the same for a trace that was opened with late_generation.
-[[nodiscard]] Result<PackedTrace> pack(Trace& trace, const OpenOptions& options = {},
+[[nodiscard]] Result<PackedTrace> pack(Trace& trace, const ReadOptions& options = {},
                                        EventSink* sink = nullptr);
 [[nodiscard]] Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string& name,
-                                                    const OpenOptions& options = {});
+                                                    const ReadOptions& options = {});
 
 }  // namespace e4r::trace

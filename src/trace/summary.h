@@ -64,7 +64,7 @@ struct TraceSummary : DeliveredCounts {
   bool generation_guessed = false;  // criteria were digits up to 3: the kernel could be 6.5 or 6.6
   OlderThan older_than = OlderThan::unknown;
   std::string kernel, clock;        // release and trace clock as recorded: "6.1.0-18-amd64", "mono"
-  std::uint64_t reread_before = 0;  // see OpenOptions::late_generation
+  std::uint64_t reread_before = 0;  // see ReadOptions::late_generation
   std::uint64_t lines = 0;          // lines of text
   std::vector<DeviceCount> devices;  // every device seen, delivered or not, in order of appearance
   std::vector<std::uint64_t> cpus;   // events by CPU number, delivered or not

@@ -2,8 +2,8 @@
 #include "trace/trace.h"
 
 #include "trace/bytes.h"
+#include "trace/dat/header.h"
 #include "trace/dat/reader.h"
-#include "trace/dat/recording.h"
 #include "trace/e4t/file.h"
 #include "trace/inspection.h"
 #include "trace/text/reader.h"
@@ -37,7 +37,7 @@ Status Trace::damage(bool lenient, std::string_view what) {
 
 Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> bytes,
                                                  const std::string& name,
-                                                 const OpenOptions& options) {
+                                                 const ReadOptions& options) {
   E4R_TRY(Peeked peeked, peek(std::move(bytes), kHead));
   E4R_CHECK(reject_recordings(peeked.head, name));
   if (options.format == Format::trace_dat ||
@@ -60,21 +60,21 @@ Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> byt
   return text_trace(std::move(peeked.source), format, name, options);
 }
 
-Result<std::unique_ptr<Trace>> open_trace(const std::string& path, const OpenOptions& options) {
+Result<std::unique_ptr<Trace>> open_trace(const std::string& path, const ReadOptions& options) {
   E4R_TRY(auto bytes, open_bytes(path, {options.lenient, options.read_ahead, options.any_ratio}));
   return open_trace_source(std::move(bytes), input_name(path), options);
 }
 
 Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes, const std::string& name,
-                                                const OpenOptions& options) {
+                                                const ReadOptions& options) {
   E4R_TRY(auto source,
           decompress(memory_bytes(bytes), name, {options.lenient, false, options.any_ratio}));
   return open_trace_source(std::move(source), name, options);
 }
 
 Result<std::uint32_t> parse_device(std::string_view text) {
-  const std::string line(text);  // a Scan needs a readable byte after the end
-  Scan scan(line);
+  const std::string line(text);  // a LineCursor needs a readable byte after the end
+  LineCursor scan(line);
   std::uint32_t major = 0, minor = 0, dev = 0;
   if (!scan.number(major) || !(scan.ch(':') || scan.ch(',')) || !scan.number(minor) ||
       !scan.at_end() || !set_dev(major, minor, dev))

@@ -17,10 +17,10 @@
 namespace e4r::trace {
 
 namespace e4t {
-class Store;
+class PackedBlocks;
 }
 
-struct OpenOptions {
+struct ReadOptions {
   // Skip and count malformed lines, and stop at damaged or truncated data, instead of failing.
   bool lenient = false;
   // Malformed events of kinds outside this set are always skipped and counted.
@@ -45,7 +45,7 @@ struct OpenOptions {
 };
 
 // A trace in the course of being read: its events in recorded order, and the facts known so far.
-// Delivers the events of every device unless OpenOptions::device selects one.
+// Delivers the events of every device unless ReadOptions::device selects one.
 class Trace : public EventSource {
  public:
   // The summary is complete once next() has returned an empty batch.
@@ -56,7 +56,7 @@ class Trace : public EventSource {
   // Call before the first next(). Returns true if the file holds its events in the packed form of
   // `store`. next() then adds its blocks there; nobody else may add to `store`, which must outlive
   // the last next().
-  [[nodiscard]] virtual bool keep_packed(e4t::Store& store) {
+  [[nodiscard]] virtual bool keep_packed(e4t::PackedBlocks& store) {
     (void)store;
     return false;
   }
@@ -75,17 +75,17 @@ class Trace : public EventSource {
 // Opens a trace of any format, compressed or not; "-" is standard input. If no format fits, the
 // Error lists the formats; for a perf.data file it says how to convert it.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace(const std::string& path,
-                                                        const OpenOptions& options = {});
+                                                        const ReadOptions& options = {});
 
 // Opens a trace in memory. `bytes` must outlive it. `name` is its name in messages.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes,
                                                               const std::string& name,
-                                                              const OpenOptions& options = {});
+                                                              const ReadOptions& options = {});
 
 // Opens a trace from a source of decompressed bytes.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> bytes,
                                                                const std::string& name,
-                                                               const OpenOptions& options = {});
+                                                               const ReadOptions& options = {});
 
 // Converts a criterion that was read as one of 6.1 to that of a 6.5 or 6.6 kernel.
 [[nodiscard]] mb::Criterion reread_criterion(mb::Criterion criterion);

@@ -74,7 +74,7 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
   Ager ager(*decider, source, options);
   const std::uint64_t free = settled_free(ager.state());
 
-  WorkloadOptions wanted;
+  AgeingWorkloadOptions wanted;
   wanted.blocks = source.geometry.blocks_count - source.geometry.first_data_block;
   wanted.used = wanted.blocks - free;
   wanted.block_size = 1u << source.geometry.block_bits;
@@ -82,7 +82,7 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
   wanted.until = {0.7, 2};
   Profile profile = *find_profile("wang-lanl");
   profile.sync_every = 15;
-  auto workload = Workload::create(profile, wanted);
+  auto workload = AgeingWorkload::create(profile, wanted);
   ASSERT_TRUE(workload.ok()) << workload.error().message;
   Operation operation;
   for (std::uint64_t i = 0; workload->next(operation) && i < 3000; ++i) {

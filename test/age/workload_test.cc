@@ -12,8 +12,8 @@ namespace {
 
 using Kind = Operation::Kind;
 
-WorkloadOptions disk(std::uint64_t blocks = 100'000, std::uint32_t slots = 20'000) {
-  WorkloadOptions out;
+AgeingWorkloadOptions disk(std::uint64_t blocks = 100'000, std::uint32_t slots = 20'000) {
+  AgeingWorkloadOptions out;
   out.blocks = blocks;
   out.used = blocks / 50;
   out.block_size = 4096;
@@ -22,8 +22,8 @@ WorkloadOptions disk(std::uint64_t blocks = 100'000, std::uint32_t slots = 20'00
   return out;
 }
 
-std::vector<Operation> all(const Profile& profile, const WorkloadOptions& options) {
-  auto workload = Workload::create(profile, options);
+std::vector<Operation> all(const Profile& profile, const AgeingWorkloadOptions& options) {
+  auto workload = AgeingWorkload::create(profile, options);
   EXPECT_TRUE(workload.ok());
   std::vector<Operation> out;
   Operation operation;
@@ -72,9 +72,9 @@ TEST(Population, KeepsTheAges) {
     EXPECT_NEAR(100.0 * count[i] / kAlive, ages[i].weight, 3) << i;
 }
 
-TEST(Workload, IsTheSameForTheSameSeed) {
+TEST(AgeingWorkload, IsTheSameForTheSameSeed) {
   for (const Profile& profile : profiles()) {
-    WorkloadOptions options = disk();
+    AgeingWorkloadOptions options = disk();
     const auto first = all(profile, options);
     EXPECT_EQ(first, all(profile, options)) << profile.name;
     options.seed = 2;
@@ -82,11 +82,11 @@ TEST(Workload, IsTheSameForTheSameSeed) {
   }
 }
 
-TEST(Workload, WritesWhereThereIsRoomAndEndsSynced) {
+TEST(AgeingWorkload, WritesWhereThereIsRoomAndEndsSynced) {
   for (Profile profile : profiles()) {
     profile.rewrite_share = 0.2;
-    const WorkloadOptions options = disk();
-    auto workload = *Workload::create(profile, options);
+    const AgeingWorkloadOptions options = disk();
+    auto workload = *AgeingWorkload::create(profile, options);
     std::vector<std::uint64_t> sizes(options.slots, 0);
     std::uint64_t used = options.used, most = 0, written = 0, since = 0;
     Operation operation;
@@ -119,8 +119,8 @@ TEST(Workload, WritesWhereThereIsRoomAndEndsSynced) {
 }
 
 // With fewer files than the utilisation needs, it continues until enough is written.
-TEST(Workload, EndsWithoutSlotsToo) {
-  auto workload = *Workload::create(*find_profile("wang-os"), disk(100'000, 50));
+TEST(AgeingWorkload, EndsWithoutSlotsToo) {
+  auto workload = *AgeingWorkload::create(*find_profile("wang-os"), disk(100'000, 50));
   std::uint64_t writes = 0;
   Operation operation;
   while (workload.next(operation)) writes += operation.kind == Kind::write;
@@ -128,7 +128,7 @@ TEST(Workload, EndsWithoutSlotsToo) {
   EXPECT_TRUE(workload.out_of_slots());
 }
 
-TEST(Workload, SizesAreTheProfiles) {
+TEST(AgeingWorkload, SizesAreTheProfiles) {
   Profile profile = *find_profile("wang-os");
   profile.append_share = profile.rewrite_share = 0;
   std::vector<std::uint64_t> count(profile.sizes.size(), 0);
@@ -150,17 +150,17 @@ TEST(Workload, SizesAreTheProfiles) {
         << i;
 }
 
-TEST(Workload, RefusesWhatCannotBe) {
-  WorkloadOptions options = disk();
+TEST(AgeingWorkload, RefusesWhatCannotBe) {
+  AgeingWorkloadOptions options = disk();
   options.used = options.blocks * 9 / 10;
-  EXPECT_NE(Workload::create(profiles()[0], options).error().message.find("90.0 %"),
+  EXPECT_NE(AgeingWorkload::create(profiles()[0], options).error().message.find("90.0 %"),
             std::string::npos);
   options = disk();
   options.slots = 0;
-  EXPECT_FALSE(Workload::create(profiles()[0], options).ok());
+  EXPECT_FALSE(AgeingWorkload::create(profiles()[0], options).ok());
 }
 
-TEST(Workload, ReadsWhenToEnd) {
+TEST(AgeingWorkload, ReadsWhenToEnd) {
   const auto both = parse_until("utilisation 0.9, turnover 10x");
   ASSERT_TRUE(both.ok());
   EXPECT_EQ(both->utilisation, 0.9);
@@ -173,7 +173,7 @@ TEST(Workload, ReadsWhenToEnd) {
     EXPECT_FALSE(parse_until(wrong).ok()) << wrong;
 }
 
-TEST(Workload, SaysOperationsInWords) {
+TEST(AgeingWorkload, SaysOperationsInWords) {
   EXPECT_EQ(text_of({Kind::write, 7, 4096}), "w 7 4096");
   EXPECT_EQ(text_of({Kind::append, 8, 1}), "a 8 1");
   EXPECT_EQ(text_of({Kind::remove, 9, 0}), "r 9");

@@ -63,7 +63,7 @@ TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
     first = std::min(first, row.time_ns);
     last = std::max(last, row.answered_ns);
   }
-  std::vector<contention::Outcome> out;
+  std::vector<contention::SimulationOutcome> out;
   for (const results::Outcome& by : compared->report.runs[0].by_writers) {
     out.push_back(by.writers.value());
     EXPECT_EQ(by.files.files, compared->report.runs[0].files.files);

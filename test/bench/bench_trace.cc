@@ -150,12 +150,12 @@ void BM_DecodeRecords(benchmark::State& state) {
   if (!source.ok()) give_up(source.error());
   const std::string_view file = (*source)->whole();
   std::vector<std::string> warnings;
-  const auto recording = dat::read_recording(file, false, warnings);
-  if (!recording.ok()) give_up(recording.error());
-  auto decoder = RecordDecoder::create(recording->formats, recording->big_endian);
+  const auto header = dat::read_dat_header(file, false, warnings);
+  if (!header.ok()) give_up(header.error());
+  auto decoder = RecordDecoder::create(header->formats, header->big_endian);
   if (!decoder.ok()) give_up(decoder.error());
-  const dat::Buffer& buffer = recording->buffers.front();
-  dat::CpuRecords cpu(file, recording->big_endian, recording->page, buffer, buffer.cpus.front());
+  const dat::Buffer& buffer = header->buffers.front();
+  dat::CpuRecords cpu(file, header->big_endian, header->page, buffer, buffer.cpus.front());
   std::vector<std::vector<std::byte>> records;
   Event event;
   for (auto r = cpu.next(); r.ok() && *r; r = cpu.next())

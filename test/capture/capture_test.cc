@@ -98,7 +98,7 @@ TEST(Capture, ThatUnpacksToFarMoreThanARecordingIsRefused) {
   ASSERT_TRUE((*writer)->end_events(summary).ok() && (*writer)->finish({}).ok());
   const auto capture = Capture::open(path);
   ASSERT_TRUE(capture.ok()) << capture.error().message;
-  trace::OpenOptions options;
+  trace::ReadOptions options;
   const auto refused = capture->load_trace(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("times their size, which no recording does: --any-ratio"),

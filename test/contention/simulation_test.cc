@@ -54,7 +54,7 @@ class Server : public Requests {
   std::vector<std::deque<std::size_t>> left_;
 };
 
-Outcome simulate(const Work& work, unsigned writers, unsigned cpus) {
+SimulationOutcome simulate(const Work& work, unsigned writers, unsigned cpus) {
   Server served(work, writers);
   auto out = simulate(served, writers, Machine{cpus, {0, 0}});
   EXPECT_TRUE(out.ok());
@@ -96,7 +96,7 @@ class WorkOf {
 TEST(Contention, OneWriterTakesAsLongAsAllRequests) {
   WorkOf all;
   all.request(0, 100, group(1), 10, 20, 30).request(1, 200, group(1), 0, 40, 40);
-  const Outcome out = simulate(all.work(), 1, 1);
+  const SimulationOutcome out = simulate(all.work(), 1, 1);
   EXPECT_EQ(out.requests, 2u);
   EXPECT_EQ(out.ns, 100u + 30 + 200 + 40);
   EXPECT_EQ(out.busy_ns, out.ns);
@@ -106,7 +106,7 @@ TEST(Contention, OneWriterTakesAsLongAsAllRequests) {
 TEST(Contention, TheSecondWaitsUntilTheFirstLetsGo) {
   WorkOf all;
   all.request(0, 0, group(1), 10, 60, 70).request(1, 0, group(1), 20, 30, 40);
-  const Outcome out = simulate(all.work(), 2, 2);
+  const SimulationOutcome out = simulate(all.work(), 2, 2);
   // The first holds the lock from 10 to 60. The second comes at 20, holds it from 60 to 70, ends at
   // 80.
   EXPECT_EQ(out.ns, 80u);
@@ -131,7 +131,7 @@ TEST(Contention, ReadersShareAndWaitBehindAWriterWhoCameFirst) {
       .request(1, 0, kOther, 10, 30, 30, What::share)
       .request(2, 0, kOther, 20, 40, 40)
       .request(3, 0, kOther, 25, 35, 35, What::share);
-  const Outcome out = simulate(all.work(), 4, 4);
+  const SimulationOutcome out = simulate(all.work(), 4, 4);
   // The writer comes at 20 and holds the lock from 50 to 70. The last reader waits behind it.
   EXPECT_EQ(out.all_waits().count, 2u);
   EXPECT_EQ(out.all_waits().ns, (50u - 20) + (70 - 25));
@@ -162,7 +162,7 @@ TEST(Contention, WhoTriesATakenGroupIsServedInAnother) {
   WorkOf all;
   all.request(0, 0, group(1), 0, 50, 50, What::tries)
       .request(1, 0, group(1), 10, 20, 20, What::tries);
-  const Outcome out = simulate(all.work(), 2, 2);
+  const SimulationOutcome out = simulate(all.work(), 2, 2);
   EXPECT_EQ(out.evasions, 1u);
   EXPECT_EQ(out.all_waits().count, 0u);
   EXPECT_LT(out.ns, 200u);
@@ -178,7 +178,7 @@ TEST(Contention, AGroupThatWouldNotHaveDoneIsLeftOut) {
            {group(2), 40, name, What::tries},
            {group(2), 50, name, What::let_go}},
           60);
-  const Outcome out = simulate(all.work(), 2, 2);
+  const SimulationOutcome out = simulate(all.work(), 2, 2);
   EXPECT_EQ(out.evasions, 1u);
   EXPECT_EQ(out.all_waits().ns, 0u);
   EXPECT_EQ(out.busy_ns, 1000u + 60 - 20);
@@ -187,7 +187,7 @@ TEST(Contention, AGroupThatWouldNotHaveDoneIsLeftOut) {
 TEST(Contention, WritersShareCpus) {
   WorkOf all;
   all.request(0, 1000, group(1), 10, 20, 30).request(1, 1000, group(2), 10, 20, 30);
-  const Outcome one = simulate(all.work(), 2, 1);
+  const SimulationOutcome one = simulate(all.work(), 2, 1);
   EXPECT_EQ(one.ns, 2u * 1030);
   EXPECT_EQ(one.cpu_wait_ns, 1030u);
   EXPECT_EQ(simulate(all.work(), 2, 2).ns, 1030u);
@@ -196,7 +196,7 @@ TEST(Contention, WritersShareCpus) {
 TEST(Contention, AWriterGivesItsCpuUpAfterASlice) {
   WorkOf all;
   all.request(0, 10 * Machine::kSliceNs, group(1), 0, 1, 1).request(1, 5, group(2), 0, 1, 1);
-  const Outcome out = simulate(all.work(), 2, 1);
+  const SimulationOutcome out = simulate(all.work(), 2, 1);
   EXPECT_EQ(out.ns, 10 * Machine::kSliceNs + 1 + 6);
   EXPECT_EQ(out.cpu_wait_ns, Machine::kSliceNs + 6);
 }
@@ -209,7 +209,7 @@ TEST(Contention, WhoWaitsForAMutexLeavesTheCpu) {
               static_cast<std::uint32_t>(2 * slice), What::sleep)
       .request(1, 0, kOther, 0, 10, 10, What::sleep)
       .request(2, 0, group(1), 0, 10, 10);
-  const Outcome out = simulate(all.work(), 3, 2);
+  const SimulationOutcome out = simulate(all.work(), 3, 2);
   EXPECT_EQ(out.requests, 3u);
   EXPECT_EQ(out.ns, 2 * slice + 10);
   EXPECT_EQ(out.all_waits().ns, 2 * slice);
@@ -222,7 +222,7 @@ TEST(Contention, ARequestKeepsItsCpu) {
   const auto longer = static_cast<std::uint32_t>(2 * Machine::kSliceNs);
   all.request(0, 0, kOther, 0, longer, longer, What::sleep)
       .request(1, 0, kOther, 0, 10, 10, What::sleep);
-  const Outcome out = simulate(all.work(), 2, 1);
+  const SimulationOutcome out = simulate(all.work(), 2, 1);
   EXPECT_EQ(out.ns, longer + 10u);
   EXPECT_EQ(out.all_waits().count, 0u);
   EXPECT_EQ(out.cpu_wait_ns, longer);
@@ -233,7 +233,7 @@ TEST(Contention, EachCpuHasItsLocalityGroup) {
     WorkOf all;
     all.request(0, 0, kOther, 0, 50, 50, What::sleep, "lg_mutex")
         .request(1, 0, kOther, 0, 50, 50, What::sleep, "lg_mutex");
-    const Outcome out = simulate(all.work(), 2, cpus);
+    const SimulationOutcome out = simulate(all.work(), 2, cpus);
     EXPECT_EQ(out.ns, cpus == 1 ? 100u : 50u);
     EXPECT_EQ(out.all_waits().count, 0u);
   }
@@ -275,7 +275,7 @@ TEST(Contention, ARequestOfSeveralPartsTakesAsLongAsAllOfThem) {
   WorkOf all;
   all.request(0, 100, group(1), 10, 20, 30);
   all.part({{group(2), 5, 0, What::take}, {group(2), 7, 0, What::let_go}}, 9).part({}, 11);
-  const Outcome out = simulate(all.work(), 1, 1);
+  const SimulationOutcome out = simulate(all.work(), 1, 1);
   EXPECT_EQ(out.requests, 1u);
   EXPECT_EQ(out.ns, 100u + 30 + 9 + 11);
 }
@@ -329,7 +329,7 @@ TEST(Contention, AGroupCostsMoreWhereAnotherCpuHasUsedItLast) {
     search_and_mark(all, 1, 1000, searches);  // buddy and bitmap have to move to this CPU
     search_and_mark(all, 1, 0, searches);     // they are on this CPU already
     Server served(all.work(), 2);
-    const Outcome out = *simulate(served, 2, Machine{2, kMoved});
+    const SimulationOutcome out = *simulate(served, 2, Machine{2, kMoved});
     EXPECT_EQ(out.ns, 1000 + 40 + 2 * 100 + 40);
     EXPECT_EQ(out.busy_ns, 1000 + 3 * 40 + 2 * 100);
     Server again(all.work(), 2);
@@ -345,7 +345,7 @@ TEST(Contention, WhoSearchedElsewhereMovesOnlyWhatItUses) {
   all.add(1, 1000, {{group(1), 0, name, What::take}, {group(1), 10, name, What::let_go}}, 10);
   search_and_mark(all, 0, 2000);  // the buddy is still on this CPU
   Server served(all.work(), 2);
-  const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
+  const SimulationOutcome out = *simulate(served, 2, Machine{2, {70, 30}});
   EXPECT_EQ(out.busy_ns, 3000u + 40 + (10 + 100) + (40 + 100));
 }
 
@@ -360,7 +360,7 @@ TEST(Contention, WhoGoesToAnotherGroupHasThatOneMoved) {
     all.add(0, 0, {{group(1), 0, name, What::take}, {group(1), 500, name, What::let_go}}, 500);
     search_and_mark(all, 1, 100);
     Server served(all.work(), 2);
-    const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
+    const SimulationOutcome out = *simulate(served, 2, Machine{2, {70, 30}});
     EXPECT_EQ(out.evasions, 1u);
     constexpr std::uint64_t kToNextGroup = 100;
     EXPECT_EQ(out.busy_ns, 100 + 10 + 500 + 40 + kToNextGroup + (used ? 70 + 30 : 0));
@@ -372,7 +372,7 @@ TEST(Contention, WhoWaitsForAGroupHasItMoved) {
   search_and_mark(all, 0, 0, What::take);
   search_and_mark(all, 1, 5, What::take);
   Server served(all.work(), 2);
-  const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
+  const SimulationOutcome out = *simulate(served, 2, Machine{2, {70, 30}});
   // The second comes at 5 and holds the group from 10 to 90. The first comes at 20 to mark.
   EXPECT_EQ(out.all_waits().ns, 5u + 70);
   EXPECT_EQ(out.busy_ns, 5u + 2 * 40 + 100 + 100);
@@ -406,8 +406,8 @@ TEST(Contention, ServesWhateverWorkThereIs) {
     }
     for (const unsigned writers : {1u, 3u, 16u}) {
       for (const unsigned cpus : {1u, 2u, writers}) {
-        const Outcome out = simulate(all.work(), writers, cpus);
-        const Outcome again = simulate(all.work(), writers, cpus);
+        const SimulationOutcome out = simulate(all.work(), writers, cpus);
+        const SimulationOutcome again = simulate(all.work(), writers, cpus);
         ASSERT_EQ(out.requests, 60u) << "seed " << seed << ", " << writers << " on " << cpus;
         EXPECT_EQ(out.busy_ns, sum);
         EXPECT_GE(out.ns * cpus, out.busy_ns);

@@ -80,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto capture = capture::Capture::open(fmt::format("/proc/self/fd/{}", fd));
   if (capture.ok()) {
     (void)capture->notes();
-    trace::OpenOptions lenient;
+    trace::ReadOptions lenient;
     lenient.lenient = true;
     const auto trace = capture->load_trace(lenient);
     if (trace.ok() && !capture->image().empty()) follow(*capture, *trace);

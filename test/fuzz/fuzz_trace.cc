@@ -16,7 +16,7 @@ namespace {
 using namespace e4r::trace;
 
 // Reads the events up to the end or the first error.
-std::vector<Event> read(std::string_view bytes, const OpenOptions& options) {
+std::vector<Event> read(std::string_view bytes, const ReadOptions& options) {
   std::vector<Event> out;
   const auto trace = open_trace_bytes(bytes, "input", options);
   if (!trace.ok()) return out;
@@ -42,7 +42,7 @@ void check_packed(const std::vector<Event>& events) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  OpenOptions options;
+  ReadOptions options;
   options.format = Format::TRACE_FORMAT;
   (void)read(bytes, options);
   options.lenient = true;

@@ -26,8 +26,9 @@ class KernelTest : public testing::Test {
     image_.emplace(*std::move(image));
     source_ = replay::source_from(*image_);
   }
-  Result<std::unique_ptr<Kernel>> start(const std::string& name, const std::string& mount = {},
-                                        std::vector<TreeTunable> own = {}) {
+  Result<std::unique_ptr<KernelDecider>> start(const std::string& name,
+                                               const std::string& mount = {},
+                                               std::vector<TreeTunable> own = {}) {
     const std::string path = dir_.file(name);
     std::filesystem::copy_file(FAKE_KERNEL, path);
     const auto policy = kernel_policy(path);
@@ -39,7 +40,7 @@ class KernelTest : public testing::Test {
     options.mount_options = mount;
     options.own_tunables = std::move(own);
     options.tunables = allocator::defaults_for(source_.geometry);
-    return Kernel::start(source_, options);
+    return KernelDecider::start(source_, options);
   }
   static allocator::Request request(std::uint32_t len) {
     allocator::Request out;

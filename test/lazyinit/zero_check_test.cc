@@ -23,7 +23,7 @@ class ZeroCheck : public testing::Test {
 
   void spoil_between_parts() {
     const std::vector<std::byte> junk(kPart, std::byte{9});
-    for (const Part& part : parts_) (void)target_.write(part.range.offset + kPart, junk);
+    for (const ZeroRange& part : parts_) (void)target_.write(part.range.offset + kPart, junk);
   }
   void put(std::uint64_t offset) {
     const std::vector<std::byte> one(1, std::byte{1});
@@ -37,7 +37,7 @@ class ZeroCheck : public testing::Test {
   }
 
   RecordingTarget target_{std::vector<std::byte>(kParts * 2 * kPart)};
-  std::vector<Part> parts_;
+  std::vector<ZeroRange> parts_;
 };
 
 TEST_F(ZeroCheck, ZeroIsZeroWhateverLiesBetween) {

@@ -182,7 +182,7 @@ TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   start("linux-7.3");
   allocator::Request skipping = request;
   skipping.inputs.passed_over = 3;
-  TraceWriter writer(false);
+  KernelTraceWriter writer(false);
   const auto open = writer.open({}, request, request.len);
   const allocator::Decision d = rig->allocator.allocate(skipping);
   writer.finish(open, d);

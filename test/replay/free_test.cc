@@ -13,7 +13,7 @@ namespace e4r::test {
 namespace {
 
 // The engine after following the trace under 6.1.
-std::unique_ptr<replay::Engine> followed(ModelFs& fs, const TraceWriter& trace) {
+std::unique_ptr<replay::Engine> followed(ModelFs& fs, const KernelTraceWriter& trace) {
   replay::InputTable inputs;
   auto [engine, status] = replay_as(Driver::follow, fs.source(), *allocator::find_policy("legacy"),
                                     allocator::defaults_for(fs.geometry()), trace.events(), inputs);
@@ -25,7 +25,7 @@ std::unique_ptr<replay::Engine> followed(ModelFs& fs, const TraceWriter& trace) 
 TEST(Free, LoadsItsGroupAndCountsThat) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   fs.use(1, 100, 20);
-  TraceWriter trace(false);
+  KernelTraceWriter trace(false);
   trace.freed({}, 12, 1, 100, 10);
   trace.loaded({}, 1);
   trace.freed({}, 12, 1, 110, 10);
@@ -80,7 +80,7 @@ TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
 // The pages of a loaded buddy were reclaimed. The kernel generates it again, and nothing changes.
 TEST(Reload, IsCountedAndChangesNothing) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
-  TraceWriter trace(false);
+  KernelTraceWriter trace(false);
   for (int i = 0; i < 3; ++i) trace.loaded({}, 1);
   const auto engine = followed(fs, trace);
   EXPECT_EQ(engine->state().groups_loaded(), 1u);

@@ -18,7 +18,7 @@ class MappingScript {
   void request(std::uint64_t ino, bool data) {
     allocator::Request request = data ? data_request(ino, 4, 16384) : metadata_request(1, 100000);
     request.ino = ino;
-    TraceWriter::Open open = writer_.open({}, request, request.len);
+    KernelTraceWriter::Open open = writer_.open({}, request, request.len);
     const allocator::Decision decision = rig_.allocator.allocate(request);
     writer_.decided(open, decision);
     writer_.finish(open, decision);
@@ -43,7 +43,7 @@ class MappingScript {
  private:
   ModelFs fs_;
   Rig rig_;
-  TraceWriter writer_;
+  KernelTraceWriter writer_;
   std::vector<std::pair<std::size_t, std::uint16_t>> modes_;
 };
 

@@ -84,7 +84,7 @@ class Writers {
  private:
   struct Writer {
     Thread thread;
-    std::optional<TraceWriter::Open> open;
+    std::optional<KernelTraceWriter::Open> open;
     std::optional<allocator::Decision> made;
     std::uint64_t goal_when_asked = 0;  // the request that had left it
     std::uint32_t logical = 1 << 16;
@@ -134,7 +134,7 @@ class Writers {
   allocator::Tunables tunables_;
   std::optional<allocator::Model> model_;
   Rng rng_;
-  TraceWriter trace_{false};
+  KernelTraceWriter trace_{false};
   std::vector<Writer> threads_;
   std::array<std::uint64_t, 2> goals_ = {};  // the requests that left them
   std::uint64_t stream_goals_ = 0;

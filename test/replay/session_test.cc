@@ -68,7 +68,7 @@ TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
 struct Overlapping {
   static constexpr std::uint32_t kDecisions = 40;
   Overlapping() : fs(model_shape("blocks_4k_forty_groups")), rig("linux-7.3", fs) {
-    TraceWriter writer(false);
+    KernelTraceWriter writer(false);
     const Thread one = {.pid = 1, .cpu = 0}, two = {.pid = 2, .cpu = 1};
     const allocator::Request outer = metadata_request(1, 0), inner = metadata_request(3, 0);
     const auto outer_open = writer.open(one, outer, outer.len);
@@ -79,7 +79,7 @@ struct Overlapping {
       serve(writer, writer.open(one, outer, outer.len));
     events = writer.events();
   }
-  void serve(TraceWriter& writer, const TraceWriter::Open& open) {
+  void serve(KernelTraceWriter& writer, const KernelTraceWriter::Open& open) {
     const allocator::Decision decision = rig.allocator.allocate(open.request);
     writer.finish(open, decision);
   }

@@ -173,12 +173,12 @@ TEST_F(EveryTeller, ASweepRanksByIt) {
 }
 
 TEST_F(EveryTeller, AReviewHasIt) {
-  const review::Made made = {"e4replay 1", {"e4replay", "review"}};
+  const review::ReviewOrigin origin = {"e4replay 1", {"e4replay", "review"}};
   const review::Review review = reviewed();
-  const std::string mail = review::review_text(review, made);
+  const std::string mail = review::review_text(review, origin);
   EXPECT_TRUE(has(mail, std::string(kLabel) + ": worse in 1 of 1, -67.3 % in one")) << mail;
-  EXPECT_TRUE(has(review::review_html(review, made), kLabel));
-  const json::value document = json::parse(review::review_json(review, made));
+  EXPECT_TRUE(has(review::review_html(review, origin), kLabel));
+  const json::value document = json::parse(review::review_json(review, origin));
   EXPECT_EQ(document.at("worse").at(0).at("key"), kKey);
 }
 

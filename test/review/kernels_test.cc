@@ -68,7 +68,7 @@ class KernelReview : public ::testing::Test {
   }
 
   test::TempDir dir_;
-  Options options_;
+  ReviewOptions options_;
   Progress silent_{false};
 };
 
@@ -209,9 +209,9 @@ TEST_F(KernelReview, GuessesAreACaveat) {
   ASSERT_NE(told, review->caveats.end());
   EXPECT_EQ(told->of, std::vector<std::size_t>{0});
   EXPECT_GT(results::number_of(figure(*review, "guessed_sizes").base).value_or(0), 0);
-  const Made made = {"e4replay 1", {"a"}};
-  for (const std::string& document : {unwrapped(review_text(*review, made)),
-                                      review_json(*review, made), review_html(*review, made)})
+  const ReviewOrigin origin = {"e4replay 1", {"a"}};
+  for (const std::string& document : {unwrapped(review_text(*review, origin)),
+                                      review_json(*review, origin), review_html(*review, origin)})
     EXPECT_NE(document.find("full: of "), std::string::npos) << document;
 }
 

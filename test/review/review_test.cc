@@ -141,7 +141,7 @@ Review hostile() {
 
 TEST(Review, TellsTheLargestChangeFirst) {
   const Review review = hostile();
-  const std::vector<Told> worse = told(review, Change::worse);
+  const std::vector<CaseFigure> worse = told(review, Change::worse);
   ASSERT_GE(worse.size(), 3u);
   EXPECT_EQ(worse.front().of, 1u);  // from 0
   for (std::size_t i = 1; i < worse.size(); ++i)
@@ -191,7 +191,7 @@ TEST(Review, TellsALineAFigureOverAllCases) {
 TEST(Review, OneFigureDoesNotFillTheList) {
   Review review = of_extents(std::vector<std::pair<double, double>>(40, {10, 20}));
   review.cases.back().figures.push_back({row_of("extents_scanned"), 100.0, 102.0});
-  const std::vector<Told> some = largest(review, Change::worse);
+  const std::vector<CaseFigure> some = largest(review, Change::worse);
   ASSERT_EQ(some.size(), 6u);
   EXPECT_EQ(some.back().of, 39u);
   EXPECT_EQ(some.back().figure, 2u);
@@ -281,15 +281,15 @@ TEST(Review, TellsTimesLast) {
   review.cases.resize(1);
   review.cases[0].figures = {{row_of("decision_ns/mean"), 100.0, 300.0},
                              {row_of("extents_scanned"), 100.0, 102.0}};
-  const std::vector<Told> worse = told(review, Change::worse);
+  const std::vector<CaseFigure> worse = told(review, Change::worse);
   ASSERT_EQ(worse.size(), 2u);
   EXPECT_EQ(worse[0].figure, 1u);
   EXPECT_EQ(worse[1].figure, 0u);
 }
 
 TEST(Review, TextHasNoLongLineAndNoControlCharacter) {
-  const Made made = {"e4replay 1", {"e4replay", "review", "'a b'", std::string(30, 'x')}};
-  std::istringstream lines(review_text(hostile(), made));
+  const ReviewOrigin origin = {"e4replay 1", {"e4replay", "review", "'a b'", std::string(30, 'x')}};
+  std::istringstream lines(review_text(hostile(), origin));
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     if (line.find("nnnnnnnnnnnnnnnnnnnnnnnn") == std::string::npos) {

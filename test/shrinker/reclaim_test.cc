@@ -10,7 +10,7 @@ namespace {
 
 namespace es = trace::es;
 
-const Model& model(std::string_view name) {
+const ReclaimModel& model(std::string_view name) {
   return *find_model(name);
 }
 
@@ -35,7 +35,7 @@ using Blocks = std::vector<std::uint64_t>;
 TEST(Reclaim, RoundRobinGoesOnWhereItWasLeft) {
   StatusCache cache;
   fill(cache, 11, 0, 5, es::written);  // blocks 0 2 4 6 8
-  const Scan first = model("round-robin").scan(cache, 2);
+  const ShrinkCall first = model("round-robin").scan(cache, 2);
   EXPECT_EQ(first.visited, 2u);
   EXPECT_EQ(first.reclaimed, 2u);
   EXPECT_EQ(left(cache, 11), (Blocks{4, 6, 8}));
@@ -51,7 +51,7 @@ TEST(Reclaim, WhatWasReferencedHasASecondChance) {
   StatusCache cache;
   fill(cache, 11, 0, 3, es::written);
   (void)cache.look_up(11, 2);
-  const Scan scan = model("round-robin").scan(cache, 3);
+  const ShrinkCall scan = model("round-robin").scan(cache, 3);
   EXPECT_EQ(scan.visited, 3u);
   EXPECT_EQ(scan.reclaimed, 2u);
   EXPECT_EQ(left(cache, 11), Blocks{2});
@@ -64,7 +64,7 @@ TEST(Reclaim, AWalkThatBeganInTheMiddleEndsWhereItBegan) {
   for (const std::uint64_t block : {0, 2, 4, 6}) (void)cache.look_up(11, block);
   EXPECT_EQ(model("round-robin").scan(cache, 2).reclaimed, 0u);  // it clears the marks of 0 and 2
   // 4 and 6 lose their marks, 0 and 2 are reclaimed. The walk ends before it meets 4 again.
-  const Scan scan = model("round-robin").scan(cache, 100);
+  const ShrinkCall scan = model("round-robin").scan(cache, 100);
   EXPECT_EQ(scan.visited, 4u);
   EXPECT_EQ(scan.reclaimed, 2u);
   EXPECT_EQ(left(cache, 11), (Blocks{4, 6}));
@@ -75,7 +75,7 @@ TEST(Reclaim, DelayedEntriesCostRoundRobinTheBudgetAndEvictableNothing) {
     StatusCache cache;
     fill(cache, 11, 0, 100, es::delayed);  // up to block 198
     cache.insert(11, {500, 1, 7, es::written});
-    const Scan scan = model(name).scan(cache, 100);
+    const ShrinkCall scan = model(name).scan(cache, 100);
     const bool evictable = std::string_view(name) == "evictable";
     EXPECT_EQ(scan.visited, evictable ? 1u : 100u) << name;
     EXPECT_EQ(scan.reclaimed, evictable ? 1u : 0u) << name;
@@ -93,7 +93,7 @@ TEST(Reclaim, EvictableVisitsEachEntryOnce) {
     EXPECT_EQ(model(name).scan(cache, 1).reclaimed, 0u);  // it clears the mark; the cursor is at 4
     cache.insert(11, {0, 8, 100, es::written});
     (void)cache.look_up(11, 0);
-    const Scan scan = model(name).scan(cache, 10);
+    const ShrinkCall scan = model(name).scan(cache, 10);
     const bool once = std::string_view(name) == "evictable";
     EXPECT_EQ(scan.visited, once ? 1u : 2u) << name;
     EXPECT_EQ(scan.reclaimed, once ? 0u : 1u) << name;
@@ -118,14 +118,14 @@ TEST(Reclaim, TheListOf2013IsByUseAndChargesOnlyWhatItTakes) {
   fill(cache, 11, 200, 3, es::written);
   fill(cache, 12, 0, 2, es::written);
   (void)cache.look_up(11, 200);
-  const Scan scan = model("lru-2013").scan(cache, 4);
+  const ShrinkCall scan = model("lru-2013").scan(cache, 4);
   EXPECT_EQ(scan.reclaimed, 4u);
   EXPECT_EQ(scan.visited, 2u + 50u + 2u);
   EXPECT_EQ(left(cache, 12), Blocks{});
 }
 
 TEST(Reclaim, NothingIsTakenWithoutABudgetOrWithoutEntries) {
-  for (const Model& m : models()) {
+  for (const ReclaimModel& m : models()) {
     StatusCache cache;
     EXPECT_EQ(m.scan(cache, 100).visited, 0u) << m.name;
     fill(cache, 11, 0, 3, es::written);

@@ -20,7 +20,7 @@ using Source = test::MemorySource;
 // Writes the trace of a kernel whose shrinker is the model.
 class Recorder {
  public:
-  explicit Recorder(const Model& model) : model_(model) {
+  explicit Recorder(const ReclaimModel& model) : model_(model) {
     if (model.by_use) cache_.order_by_use();
   }
   void insert(std::uint64_t ino, const Entry& entry) {
@@ -44,7 +44,7 @@ class Recorder {
     Event& enter = add(EventKind::es_shrink_scan_enter, 0, {});
     enter.needed = budget;
     enter.count = cache_.reclaimable();
-    const Scan scan = model_.scan(cache_, budget);
+    const ShrinkCall scan = model_.scan(cache_, budget);
     Event& report = add(EventKind::es_shrink, 0, {});
     report.found = static_cast<std::uint32_t>(scan.reclaimed);
     report.count = 7;  // microseconds
@@ -67,7 +67,7 @@ class Recorder {
     return e;
   }
 
-  const Model& model_;
+  const ReclaimModel& model_;
   StatusCache cache_;
   std::vector<Event> events_;
 };
@@ -98,13 +98,13 @@ void work(Recorder& recorder, std::uint64_t seed) {
 }
 
 TEST(ShrinkerReplay, FollowsWhatItsOwnModelRecorded) {
-  for (const Model& model : models()) {
+  for (const ReclaimModel& model : models()) {
     Recorder recorder(model);
     work(recorder, 3);
     Source source(recorder.events());
     const Result<Replay> replay = follow(source, model);
     ASSERT_TRUE(replay.ok()) << replay.error().message;
-    const Agreement& a = replay->agreement;
+    const CacheAgreement& a = replay->agreement;
     EXPECT_GT(a.lookups.all, 500u);
     EXPECT_GT(a.scans.all, 100u);
     EXPECT_EQ(a.lookups.same, a.lookups.all) << model.name << ": " << a.first;
@@ -117,7 +117,7 @@ TEST(ShrinkerReplay, FollowsWhatItsOwnModelRecorded) {
     EXPECT_GT(replay->followed.lost_hits, 0u);
     // A what-if with the recording model must give the same result.
     Source again(recorder.events());
-    const Result<Outcome> outcome = what_if(again, model);
+    const Result<ReclaimOutcome> outcome = what_if(again, model);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome->visited, replay->followed.visited);
     EXPECT_EQ(outcome->reclaimed, replay->followed.reclaimed);
@@ -190,7 +190,7 @@ TEST(ShrinkerReplay, ALookupThatLostItsEntryPutsItBack) {
   recorder.look_up(11, {100, 1, 50, es::written});
   recorder.look_up(11, {100, 1, 50, es::written});
   Source source(recorder.events());
-  const Result<Outcome> outcome = what_if(source, *find_model("evictable"));
+  const Result<ReclaimOutcome> outcome = what_if(source, *find_model("evictable"));
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->reclaimed, 1u);
   EXPECT_EQ(outcome->lookups, 2u);
@@ -256,11 +256,11 @@ TEST(ShrinkerReplay, DrawnEventsDoNoHarm) {
       e.found = static_cast<std::uint32_t>(rng.below(3));
       e.needed = static_cast<std::uint32_t>(rng.chance(1, 8) ? rng.next() : rng.below(9));
     }
-    for (const Model& model : models()) {
+    for (const ReclaimModel& model : models()) {
       Source source(events);
       const Result<Replay> replay = follow(source, model);
       if (!replay.ok()) continue;
-      const Outcome& o = replay->followed;
+      const ReclaimOutcome& o = replay->followed;
       EXPECT_LE(o.reclaimed, o.visited);
       EXPECT_LE(o.hits + o.lost_hits, o.lookups);
       EXPECT_LE(o.entries, o.most_entries);

@@ -143,7 +143,7 @@ class Recorder {
   Draw& draw_;
   state::FsState state_;
   allocator::Allocator allocator_;
-  TraceWriter writer_;
+  KernelTraceWriter writer_;
   std::vector<Taken> taken_;
   std::uint64_t transaction_ = 0;
   bool committing_ = false;

@@ -19,7 +19,7 @@ constexpr const char* kProgram = "e4replay 1";
 
 class MergeTest : public ::testing::Test {
  protected:
-  std::string manifest(const Range& range) {
+  std::string manifest(const PointRange& range) {
     std::vector<CaptureId> ids(plan_.spec.captures.size());
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i].name = plan_.spec.captures[i];
     const auto files = identify_policy_files(plan_.spec);
@@ -27,7 +27,7 @@ class MergeTest : public ::testing::Test {
     return manifest_text(kProgram, plan_, ids, *files, range);
   }
   // Makes a part with these of its points; returns its directory.
-  std::string part(const std::string& name, const Range& range,
+  std::string part(const std::string& name, const PointRange& range,
                    const std::vector<std::size_t>& numbers, std::uint64_t scanned = 7) {
     std::string where = dir_.file(name);
     auto store = Store::begin(where, manifest(range), plan_, range, true);

@@ -221,7 +221,7 @@ TEST_F(StoreTest, DatabaseHasTheSame) {
   EXPECT_TRUE(failed.error().message.starts_with("cannot write ")) << failed.error().message;
 }
 
-TEST(Range, IsReadAndChecked) {
+TEST(PointRange, IsReadAndChecked) {
   const Plan plan = small_plan();
   const auto mistake = [&plan](std::string_view text) {
     const auto range = parse_range(text, plan);

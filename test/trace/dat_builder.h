@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/dat/recording.h"
+#include "trace/dat/header.h"
 
 namespace e4r::trace::test {
 

@@ -24,7 +24,7 @@ using test::TemporaryDirectory;
 std::string data(const std::string& name) {
   return std::string(TRACE_DATA "/") + name;
 }
-ReadTrace read_file(const std::string& path, const OpenOptions& options = {}) {
+ReadTrace read_file(const std::string& path, const ReadOptions& options = {}) {
   return test::read_opened(open_trace(path, options));
 }
 
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Recording, OneBufferOfSeveral) {
-  OpenOptions top, side, none;
+  ReadOptions top, side, none;
   top.buffer = "";
   side.buffer = "side";
   none.buffer = "other";
@@ -304,7 +304,7 @@ TEST(DamagedRecording, SaysWhatItIs) {
   EXPECT_EQ(test::read_text(alternating(b)).error,
             "t: the format of ext4_mb_bitmap_load has no field group; --lenient passes over such "
             "events");
-  OpenOptions shrinker;
+  ReadOptions shrinker;
   shrinker.needed = KindSet::wanted(Purpose::shrinker);
   const ReadTrace passed = test::read_text(alternating(b), shrinker);
   EXPECT_EQ(passed.error, "");
@@ -328,7 +328,7 @@ TEST(DamagedRecording, IsReadAsFarAsItGoesWhenLenient) {
   const std::string file = b.build();
   EXPECT_NE(test::read_text(file).error.find(", of CPU 0: a page claims more than it can hold"),
             std::string::npos);
-  OpenOptions lenient;
+  ReadOptions lenient;
   lenient.lenient = true;
   const ReadTrace read = test::read_text(file, lenient);
   EXPECT_EQ(read.error, "");
@@ -341,7 +341,7 @@ TEST(DamagedRecording, IsReadAsFarAsItGoesWhenLenient) {
 
 // Any damage must give events, or a one-line error, without excessive warnings.
 void expect_calm(const std::string& bytes, bool lenient) {
-  OpenOptions options;
+  ReadOptions options;
   options.lenient = lenient;
   const ReadTrace read = test::read_text(bytes, options);
   EXPECT_EQ(read.error.find('\n'), std::string::npos);

@@ -193,7 +193,7 @@ TEST(E4t, EveryTruncationIsFound) {
   for (std::size_t size = e4t::kMagic.size(); size < whole.size(); ++size) {
     const auto read = read_text(whole.substr(0, size));
     EXPECT_NE(read.error, "") << size;
-    OpenOptions lenient;
+    ReadOptions lenient;
     lenient.lenient = true;
     const auto passed = read_text(whole.substr(0, size), lenient);
     EXPECT_EQ(passed.error, "") << size;
@@ -225,7 +225,7 @@ TEST(E4t, LenientLeavesOutADamagedBlock) {
   const auto events = random_events(8, 20'000, false);
   std::string bad = pack(events);
   bad[bad.size() / 2] ^= 1;
-  OpenOptions lenient;
+  ReadOptions lenient;
   lenient.lenient = true;
   const auto read = read_text(bad, lenient);
   EXPECT_EQ(read.error, "");

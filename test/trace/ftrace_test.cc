@@ -284,7 +284,7 @@ TEST(FtraceText, EventsThatNobodyNeedsStopNothing) {
   const std::string text = line("ext4_request_blocks", kRequest) +
                            line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found x") +
                            line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found y");
-  OpenOptions options;
+  ReadOptions options;
   EXPECT_NE(read_text(text, options).error, "");
   options.needed = KindSet::wanted(Purpose::shrinker);
   EXPECT_NE(read_text(text, options).error, "");
@@ -340,7 +340,7 @@ TEST(PerfText, EventsWithoutCpuAreCounted) {
 
 TEST(FtraceText, LenientSkipsAndCounts) {
   const std::string good = line("ext4_request_blocks", kRequest);
-  OpenOptions lenient;
+  ReadOptions lenient;
   lenient.lenient = true;
   const auto read =
       read_text(good + line("ext4_free_inode", "dev 98,0") + "what is this?\n" + good, lenient);
@@ -431,7 +431,7 @@ TEST(Generations, DigitsMeanLinux61UnlessTold) {
       search_line("0") + search_line("1") + search_line("2") + search_line("3");
   EXPECT_EQ(criteria(read_text(text)), (std::vector{cr0, cr1, cr2, cr3}));
   EXPECT_TRUE(read_text(text).summary.generation_guessed);
-  OpenOptions told;
+  ReadOptions told;
   told.generation = Generation::v6_5;
   EXPECT_EQ(criteria(read_text(text, told)), (std::vector{cr0, cr1, best_avail, cr2}));
   EXPECT_FALSE(read_text(text, told).summary.generation_guessed);
@@ -490,7 +490,7 @@ TEST(Generations, EveryWordAndNumberOfTheTableIsReadAndPrinted) {
        {Columns{Generation::v6_5, &Row::word_6_5, &Row::number_6_5},
         Columns{Generation::cr1_5, &Row::word_cr1_5, &Row::number_cr1_5}})
     for (const Row& row : mb::kCriterionTable) {
-      OpenOptions told;
+      ReadOptions told;
       told.generation = generation;
       if (!(row.*word).empty()) {
         EXPECT_EQ(criteria(read_text(search_line(std::string(row.*word)))),

@@ -96,10 +96,10 @@ TEST(PackedTrace, APackedFileGivesBackEveryEvent) {
   std::vector<Event> events = test::random_events(3, 30'000, true);
   for (Event& e : events) e.dev = kQuiet;
   const std::string file = e4t_of(events);
-  OpenOptions lenient, of_device;
+  ReadOptions lenient, of_device;
   lenient.lenient = true;
   of_device.device = kQuiet;
-  for (const OpenOptions& options : {OpenOptions{}, lenient, of_device}) {
+  for (const ReadOptions& options : {ReadOptions{}, lenient, of_device}) {
     const auto trace = open_trace_bytes(file, "t", options);
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     Seen seen;
@@ -117,7 +117,7 @@ TEST(PackedTrace, ADamagedBlockOfAPackedFileIsAnErrorOrLeftOut) {
   std::string file = e4t_of(events);
   file[file.size() / 2] ^= 0x10;
   EXPECT_FALSE(load_packed_bytes(file, "t").ok());
-  OpenOptions lenient;
+  ReadOptions lenient;
   lenient.lenient = true;
   const auto packed = load_packed_bytes(file, "t", lenient);
   ASSERT_TRUE(packed.ok()) << packed.error().message;
@@ -155,7 +155,7 @@ TEST(PackedTrace, TakesTheBusiestDeviceAndSaysSo) {
 }
 
 TEST(PackedTrace, TakesTheDeviceThatIsAskedFor) {
-  OpenOptions options;
+  ReadOptions options;
   options.device = kQuiet;
   const auto packed = load_packed_bytes(two_devices(), "t", options);
   ASSERT_TRUE(packed.ok());

@@ -86,7 +86,7 @@ TEST_P(Kernels, RecordsSayWhatTheKernelPrints) {
       expected.pid = static_cast<std::uint32_t>(tep_data_pid(tep_.get(), &record));
       ++tried;
       const BodyContext before = context;
-      if (!parse_body(Scan(text), expected, context)) {
+      if (!parse_body(LineCursor(text), expected, context)) {
         context = before;
         continue;
       }

@@ -45,7 +45,7 @@ inline ReadTrace read_opened(const Result<std::unique_ptr<Trace>>& trace) {
 }
 
 // Reads a trace from memory under the name "t".
-inline ReadTrace read_text(std::string_view text, const OpenOptions& options = {}) {
+inline ReadTrace read_text(std::string_view text, const ReadOptions& options = {}) {
   return read_opened(open_trace_bytes(text, "t", options));
 }
 

@@ -6,8 +6,9 @@
 namespace e4r::tools::completion {
 namespace {
 
-void collect(const Value& value, WordSets& out) {
-  if (value.kind == Value::Kind::words && out.number_of(value) == 0) out.sets.push_back(&value);
+void collect(const ValueCompletion& value, WordSets& out) {
+  if (value.kind == ValueCompletion::Kind::words && out.number_of(value) == 0)
+    out.sets.push_back(&value);
 }
 
 void collect(const Node& node, WordSets& out) {
@@ -16,16 +17,16 @@ void collect(const Node& node, WordSets& out) {
   for (const Node& command : node.commands) collect(command, out);
 }
 
-bool same(const Value& a, const Value& b) {
+bool same(const ValueCompletion& a, const ValueCompletion& b) {
   return a.list == b.list && std::ranges::equal(a.words, b.words, {}, &Word::text, &Word::text);
 }
 
 }  // namespace
 
-std::size_t WordSets::number_of(const Value& value) const {
-  if (value.kind != Value::Kind::words) return 0;
+std::size_t WordSets::number_of(const ValueCompletion& value) const {
+  if (value.kind != ValueCompletion::Kind::words) return 0;
   const auto found =
-      std::ranges::find_if(sets, [&](const Value* set) { return same(*set, value); });
+      std::ranges::find_if(sets, [&](const ValueCompletion* set) { return same(*set, value); });
   return found == sets.end() ? 0 : static_cast<std::size_t>(found - sets.begin()) + 1;
 }
 

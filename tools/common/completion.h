@@ -22,7 +22,7 @@ struct Word {
 };
 
 // The completion of a value.
-struct Value {
+struct ValueCompletion {
   enum class Kind : std::uint8_t {
     text,  // free text
     file,
@@ -42,12 +42,12 @@ struct Option {
   enum class Takes : std::uint8_t { nothing, maybe, value };  // maybe: only as --name=VALUE
   Takes takes = Takes::nothing;
   bool again = false;  // may be given more than once
-  Value value = {};
+  ValueCompletion value = {};
 };
 
 struct Operand {
   std::string placeholder;
-  Value value;
+  ValueCompletion value;
   bool rest = false;  // takes this and all following words
 };
 
@@ -60,7 +60,7 @@ struct Node {
   std::vector<Node> commands;
 };
 
-using ValueOf = Value (*)(std::string_view placeholder);
+using ValueOf = ValueCompletion (*)(std::string_view placeholder);
 
 // The declarations on `app`, except for hidden options.
 [[nodiscard]] Node node_of(const CLI::App& app, ValueOf value_of);
@@ -81,9 +81,9 @@ using ValueOf = Value (*)(std::string_view placeholder);
 
 // The distinct sets of words; shell scripts get a function for each.
 struct WordSets {
-  std::vector<const Value*> sets;
+  std::vector<const ValueCompletion*> sets;
   // The number of `value` in `sets`, from 1 on; 0: it has no words.
-  [[nodiscard]] std::size_t number_of(const Value& value) const;
+  [[nodiscard]] std::size_t number_of(const ValueCompletion& value) const;
 };
 [[nodiscard]] WordSets word_sets(const Node& program);
 

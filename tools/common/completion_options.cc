@@ -24,9 +24,9 @@ TypeName type_name(const CLI::Option& option) {
   return out;
 }
 
-Value value_of_option(const TypeName& type, ValueOf value_of) {
+ValueCompletion value_of_option(const TypeName& type, ValueOf value_of) {
   if (type.choices.empty()) return value_of(type.placeholder);
-  return {Value::Kind::words, type.choices};
+  return {ValueCompletion::Kind::words, type.choices};
 }
 
 bool is_many(const CLI::Option& option) {

@@ -119,17 +119,17 @@ std::string command_row(const Node& node, const std::string& path) {
                      shell_quoted(path), shell_quoted(commands), shell_quoted(options));
 }
 
-std::string what_to_set(const Value& value) {
+std::string what_to_set(const ValueCompletion& value) {
   switch (value.kind) {
-    case Value::Kind::text:
+    case ValueCompletion::Kind::text:
       return "kind=text";
-    case Value::Kind::file:
+    case ValueCompletion::Kind::file:
       return "kind='file'";
-    case Value::Kind::directory:
+    case ValueCompletion::Kind::directory:
       return "kind=directory";
-    case Value::Kind::command:
+    case ValueCompletion::Kind::command:
       return "kind='command'";
-    case Value::Kind::words:
+    case ValueCompletion::Kind::words:
       break;
   }
   return fmt::format("kind={} words={}", value.list ? "list" : "words",
@@ -153,7 +153,7 @@ std::string value_rows(const Node& node, const std::string& path) {
   for (const Operand& operand : node.operands) {
     out += fmt::format("    '{} {}') {} ;;\n", path, ++place, what_to_set(operand.value));
     if (!operand.rest) continue;
-    const bool command = operand.value.kind == Value::Kind::command;
+    const bool command = operand.value.kind == ValueCompletion::Kind::command;
     out += fmt::format("    '{} ...') {} ;;\n", path,
                        command ? "kind='file'" : what_to_set(operand.value));
   }
@@ -233,7 +233,7 @@ class FishWriter {
     return out;
   }
 
-  [[nodiscard]] std::string choices(const Value& value, std::size_t number) const {
+  [[nodiscard]] std::string choices(const ValueCompletion& value, std::size_t number) const {
     std::string rows;
     for (const Word& word : value.words)
       rows += fmt::format(" \\\n        {} {}", in_quotes(word.text), in_quotes(word.meaning));
@@ -242,17 +242,17 @@ class FishWriter {
   }
 
   // The arguments of `complete` for a value.
-  [[nodiscard]] std::string arguments(const Value& value) const {
+  [[nodiscard]] std::string arguments(const ValueCompletion& value) const {
     switch (value.kind) {
-      case Value::Kind::text:
+      case ValueCompletion::Kind::text:
         return "-f";
-      case Value::Kind::file:
+      case ValueCompletion::Kind::file:
         return "-F";
-      case Value::Kind::directory:
+      case ValueCompletion::Kind::directory:
         return "-f -a '(__fish_complete_directories)'";
-      case Value::Kind::command:
+      case ValueCompletion::Kind::command:
         return "-F";
-      case Value::Kind::words:
+      case ValueCompletion::Kind::words:
         break;
     }
     const std::string values = fmt::format("{}_values_{}", name_, sets_.number_of(value));
@@ -280,11 +280,12 @@ class FishWriter {
     std::string out = fmt::format("# {}{}\n", program_.name, path);
     bool takes_files = false;
     for (const Operand& operand : node.operands) {
-      const Value::Kind kind = operand.value.kind;
-      takes_files = takes_files || kind == Value::Kind::file || kind == Value::Kind::command;
-      if (kind == Value::Kind::words) out += line(path, arguments(operand.value));
+      const ValueCompletion::Kind kind = operand.value.kind;
+      takes_files = takes_files || kind == ValueCompletion::Kind::file ||
+                    kind == ValueCompletion::Kind::command;
+      if (kind == ValueCompletion::Kind::words) out += line(path, arguments(operand.value));
       // Other operands may precede the command, so only the -- marks it.
-      if (kind == Value::Kind::command)
+      if (kind == ValueCompletion::Kind::command)
         out += fmt::format("complete -c {} -n {} -a '(__fish_complete_command)'\n", program_.name,
                            in_quotes(fmt::format(
                                "{}_at '{}'; and contains -- -- (commandline -opc)", name_, path)));
@@ -324,7 +325,7 @@ std::string choice(std::string_view text, std::string_view meaning) {
   return shell_quoted(row);
 }
 
-std::string choices(const Value& value, const std::string& function) {
+std::string choices(const ValueCompletion& value, const std::string& function) {
   std::string rows;
   bool open = value.list;
   for (const Word& word : value.words) {
@@ -356,17 +357,17 @@ class ZshWriter {
     return fmt::format("{}_values_{}", name_, number);
   }
 
-  [[nodiscard]] std::string action(const Value& value) const {
+  [[nodiscard]] std::string action(const ValueCompletion& value) const {
     switch (value.kind) {
-      case Value::Kind::text:
+      case ValueCompletion::Kind::text:
         break;
-      case Value::Kind::file:
+      case ValueCompletion::Kind::file:
         return "_files";
-      case Value::Kind::directory:
+      case ValueCompletion::Kind::directory:
         return "_files -/";
-      case Value::Kind::command:
+      case ValueCompletion::Kind::command:
         return "_normal";
-      case Value::Kind::words:
+      case ValueCompletion::Kind::words:
         return " " + values(sets_.number_of(value));
     }
     return " ";
@@ -396,7 +397,7 @@ class ZshWriter {
     std::size_t place = 0;
     for (const Operand& operand : node.operands) {
       ++place;
-      const bool command = operand.value.kind == Value::Kind::command;
+      const bool command = operand.value.kind == ValueCompletion::Kind::command;
       const std::string where = operand.rest ? (command ? "*:" : "*") : fmt::format("{}", place);
       out += fmt::format(" \\\n        {}",
                          shell_quoted(fmt::format("{}:{}:{}", where, escaped(operand.placeholder),

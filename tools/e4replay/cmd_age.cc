@@ -116,7 +116,8 @@ Result<int> run(Options options) {
     return usage_error(status.error().message);
   E4R_CHECK(take_old_name(options));
   E4R_TRY(const Outputs outputs, declare_files(options, chosen.policy));
-  E4R_TRY(const StartImage start, StartImage::open(options.target, outputs.named(options.output)));
+  E4R_TRY(const SourceImage start,
+          SourceImage::open(options.target, outputs.named(options.output)));
   image::OpenOptions open;
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));

@@ -61,7 +61,7 @@ std::uint64_t granularity_of(const std::string& path) {
   return 0;
 }
 
-Status print(const report::FreeSpace& free, const OutputName& json) {
+Status print(const report::FreeSpaceReport& free, const OutputName& json) {
   if (!json.path().empty()) E4R_CHECK(write_output(free_space_json(free), json));
   if (json.path() != "-") print_report(free_space_text(free));
   return {};
@@ -88,7 +88,7 @@ Result<int> run(const Options& options) {
   image::Image& image = opened.image;
   const auto bits = report::chunk_bits(chunk_kb, image.superblock().block_size());
   if (!bits.ok()) return usage_error("-c: " + bits.error().message);
-  E4R_TRY(report::FreeSpace free,
+  E4R_TRY(report::FreeSpaceReport free,
           report::measure_free_space(image, *bits, options.aligned || !options.json.empty()));
   free.chunks_wanted = chunk_kb != 0;
   free.aligned_wanted = options.aligned;

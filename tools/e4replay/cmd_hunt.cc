@@ -60,7 +60,7 @@ std::string command_of(const Options& options) {
   return out;
 }
 
-Status choose_tunables(const Options& options, hunt::Options& chosen) {
+Status choose_tunables(const Options& options, hunt::HuntOptions& chosen) {
   std::istringstream names(options.tunables);
   for (std::string name; std::getline(names, name, ',');) {
     for (const auto* settings : {&options.settings, &options.with_settings})
@@ -75,7 +75,7 @@ Status choose_tunables(const Options& options, hunt::Options& chosen) {
 }
 
 // How long it goes on.
-Status choose_trials(const Options& options, hunt::Options& chosen) {
+Status choose_trials(const Options& options, hunt::HuntOptions& chosen) {
   constexpr std::uint64_t kMostTrials = 10'000'000;
   const bool given = options.trials != kUnset;
   if (given && (options.trials == 0 || options.trials > kMostTrials))
@@ -91,7 +91,7 @@ Status choose_trials(const Options& options, hunt::Options& chosen) {
 }
 
 // What is wrong with the command line, if anything is.
-Status choose(const Options& options, hunt::Options& chosen) {
+Status choose(const Options& options, hunt::HuntOptions& chosen) {
   E4R_CHECK(choose_sides(options, chosen.search.base, chosen.search.with));
   if (options.output.empty()) return error("-o is missing: where does the capture go?");
   const auto objective = hunt::find_objective(options.objective);
@@ -117,7 +117,7 @@ Status choose(const Options& options, hunt::Options& chosen) {
   return {};
 }
 
-Result<Outputs> declare_files(const Options& options, const hunt::Options& chosen) {
+Result<Outputs> declare_files(const Options& options, const hunt::HuntOptions& chosen) {
   Outputs outputs;
   declare_side_reads(chosen.search.base, chosen.search.with, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
@@ -140,16 +140,16 @@ int status_of(const hunt::Hunt& hunt) {
 
 Result<int> run(const Options& options) {
   E4R_CHECK(hunt::check_search());
-  hunt::Options chosen;
+  hunt::HuntOptions chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, chosen));
   chosen.output = outputs.named(options.output);
-  std::vector<StartImage> images;  // one caller at a time
+  std::vector<SourceImage> images;  // one caller at a time
   const auto make = [&images](std::uint64_t bytes,
                               std::uint32_t block_size) -> Result<std::string> {
-    E4R_TRY(StartImage image,
-            StartImage::make(std::to_string(bytes), temporary_directory(), block_size, true));
+    E4R_TRY(SourceImage image,
+            SourceImage::make(std::to_string(bytes), temporary_directory(), block_size, true));
     images.push_back(std::move(image));
     return images.back().path();
   };
@@ -162,10 +162,10 @@ Result<int> run(const Options& options) {
     return kStopped;
   }
   if (!hunted.ok()) return hunted.error();
-  const hunt::Made made = {chosen.program, chosen.command, options.output};
+  const hunt::HuntOrigin origin = {chosen.program, chosen.command, options.output};
   if (!options.json.empty())
-    E4R_CHECK(write_output(hunt_json(*hunted, made), outputs.named(options.json)));
-  if (options.json != "-") print_report(hunt_text(*hunted, made));
+    E4R_CHECK(write_output(hunt_json(*hunted, origin), outputs.named(options.json)));
+  if (options.json != "-") print_report(hunt_text(*hunted, origin));
   return status_of(*hunted);
 }
 

@@ -115,7 +115,7 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
 struct Wanted {
   std::string out;
   guest::Tree tree;  // with the commit that it is of
-  guest::Changes changes;
+  guest::FileChanges changes;
 };
 
 // "mine-base.uml" of "mine.uml".

@@ -67,7 +67,7 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
 }
 
 // What is wrong with the command line, if anything is.
-Status choose(const Options& options, review::Options& chosen) {
+Status choose(const Options& options, review::ReviewOptions& chosen) {
   E4R_CHECK(choose_sides(options, chosen.base, chosen.with));
   if (!(options.aged >= 0) || options.aged > 1000)
     return error("--aged {}: give how many times the file system is written, up to 1000",
@@ -84,7 +84,7 @@ Status choose(const Options& options, review::Options& chosen) {
   return {};
 }
 
-Result<Outputs> declare_files(const Options& options, const review::Options& chosen,
+Result<Outputs> declare_files(const Options& options, const review::ReviewOptions& chosen,
                               const std::vector<std::string>& profiles) {
   Outputs outputs;
   for (const app::CaptureName& name : chosen.captures) app::declare_reads(name, outputs);
@@ -120,16 +120,16 @@ std::vector<std::string> command_of(const Options& options) {
 }
 
 Status print(const review::Review& review, const Options& options, const Outputs& outputs) {
-  const review::Made made = {version_line(), command_of(options)};
+  const review::ReviewOrigin origin = {version_line(), command_of(options)};
   for (const review::Caveat& caveat : review.caveats)
     warn(fmt::format("{} (in {}: {})", caveat.text, caveat.of.size(),
                      review::names_text(review, caveat.of)));
   if (!options.json.empty())
-    E4R_CHECK(write_output(review_json(review, made), outputs.named(options.json)));
+    E4R_CHECK(write_output(review_json(review, origin), outputs.named(options.json)));
   if (!options.html.empty())
-    E4R_CHECK(write_output(review_html(review, made), outputs.named(options.html)));
+    E4R_CHECK(write_output(review_html(review, origin), outputs.named(options.html)));
   if (options.json == "-" || options.html == "-") return {};
-  print_report(review_text(review, made));
+  print_report(review_text(review, origin));
   return {};
 }
 
@@ -150,7 +150,7 @@ Result<int> status_of(const review::Review& review) {
 }
 
 Result<int> run(const Options& options) {
-  review::Options chosen;
+  review::ReviewOptions chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
   const std::vector<std::string> names = names_of(options.profiles);
@@ -164,9 +164,9 @@ Result<int> run(const Options& options) {
   }
   E4R_TRY(chosen.captures, captures_of(options));
   E4R_TRY(const Outputs outputs, declare_files(options, chosen, names));
-  StartImage start;
+  SourceImage start;
   if (!profiles.empty()) {
-    E4R_TRY(start, StartImage::make(options.size, temporary_directory()));
+    E4R_TRY(start, SourceImage::make(options.size, temporary_directory()));
   }
   for (age::Profile& profile : profiles)
     chosen.ageing.push_back({std::move(profile),

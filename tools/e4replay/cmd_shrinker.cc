@@ -26,9 +26,9 @@
 namespace e4r::tools {
 namespace {
 
-using shrinker::Agreement;
+using shrinker::CacheAgreement;
 using shrinker::Compared;
-using shrinker::Outcome;
+using shrinker::ReclaimOutcome;
 
 results::Value ratio(std::uint64_t of, std::uint64_t to) {
   if (to == 0) return std::monostate();
@@ -39,33 +39,34 @@ results::Value ratio(std::uint64_t of, std::uint64_t to) {
 struct Row {
   const char* label;
   const char* key;
-  results::Value (*value)(const Outcome&);
+  results::Value (*value)(const ReclaimOutcome&);
 };
 
 constexpr std::array kRows = {
     Row{"calls of the shrinker", "calls",
-        [](const Outcome& o) -> results::Value { return o.calls; }},
-    Row{"entries visited", "visited", [](const Outcome& o) -> results::Value { return o.visited; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.calls; }},
+    Row{"entries visited", "visited",
+        [](const ReclaimOutcome& o) -> results::Value { return o.visited; }},
     Row{"entries reclaimed", "reclaimed",
-        [](const Outcome& o) -> results::Value { return o.reclaimed; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.reclaimed; }},
     Row{"visits per reclaimed entry", "visits_per_reclaim",
-        [](const Outcome& o) -> results::Value { return ratio(o.visited, o.reclaimed); }},
+        [](const ReclaimOutcome& o) -> results::Value { return ratio(o.visited, o.reclaimed); }},
     Row{"most visits in a call", "most_visited",
-        [](const Outcome& o) -> results::Value { return o.most_visited; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.most_visited; }},
     Row{"calls that reclaimed nothing", "empty_calls",
-        [](const Outcome& o) -> results::Value { return o.empty_calls; }},
-    Row{"lookups", "lookups", [](const Outcome& o) -> results::Value { return o.lookups; }},
-    Row{"  answered", "hits", [](const Outcome& o) -> results::Value { return o.hits; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.empty_calls; }},
+    Row{"lookups", "lookups", [](const ReclaimOutcome& o) -> results::Value { return o.lookups; }},
+    Row{"  answered", "hits", [](const ReclaimOutcome& o) -> results::Value { return o.hits; }},
     Row{"  not answered: reclaimed", "lost_hits",
-        [](const Outcome& o) -> results::Value { return o.lost_hits; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.lost_hits; }},
     Row{"entries, at most", "most_entries",
-        [](const Outcome& o) -> results::Value { return o.most_entries; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.most_entries; }},
     Row{"  reclaimable, at most", "most_reclaimable",
-        [](const Outcome& o) -> results::Value { return o.most_reclaimable; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.most_reclaimable; }},
     Row{"entries at the end", "entries",
-        [](const Outcome& o) -> results::Value { return o.entries; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.entries; }},
     Row{"  reclaimable", "reclaimable",
-        [](const Outcome& o) -> results::Value { return o.reclaimable; }},
+        [](const ReclaimOutcome& o) -> results::Value { return o.reclaimable; }},
 };
 
 std::string of_all(const Compared& c) {
@@ -75,7 +76,7 @@ std::string of_all(const Compared& c) {
 }
 
 std::string head(const ShrinkerReport& report) {
-  const Agreement& a = report.recorded.agreement;
+  const CacheAgreement& a = report.recorded.agreement;
   std::string out = fmt::format("trace        {}\nevents       {} of extent status trees\n",
                                 escaped(report.trace), format_count(report.recorded.events));
   out +=
@@ -107,14 +108,14 @@ boost::json::object json_of(const Compared& compared) {
   return {{"all", compared.all}, {"same", compared.same}};
 }
 
-boost::json::object json_of(const Outcome& outcome) {
+boost::json::object json_of(const ReclaimOutcome& outcome) {
   boost::json::object out = {{"model", outcome.model->name}};
   for (const Row& row : kRows) out[row.key] = report::json_of(row.value(outcome));
   return out;
 }
 
 boost::json::object agreement_json(const shrinker::Replay& recorded) {
-  const Agreement& a = recorded.agreement;
+  const CacheAgreement& a = recorded.agreement;
   const auto percent = percent_same(a);
   return {{"model", recorded.followed.model->name},
           {"percent_identical", percent ? boost::json::value(*percent) : nullptr},
@@ -128,7 +129,7 @@ boost::json::object agreement_json(const shrinker::Replay& recorded) {
 
 }  // namespace
 
-std::optional<double> percent_same(const Agreement& agreement) {
+std::optional<double> percent_same(const CacheAgreement& agreement) {
   const auto calls = agreement.scans.percent();
   if (!calls) return std::nullopt;
   return std::min(*calls, agreement.lookups.percent().value_or(100));
@@ -139,12 +140,12 @@ std::string shrinker_text(const ShrinkerReport& report) {
   if (report.runs.empty()) return out;
   TextTable table;
   std::vector<std::string> cells = {""};
-  for (const Outcome& run : report.runs) cells.emplace_back(run.model->name);
+  for (const ReclaimOutcome& run : report.runs) cells.emplace_back(run.model->name);
   table.row(cells);
   table.rule();
   for (const Row& row : kRows) {
     cells = {row.label};
-    for (const Outcome& run : report.runs) cells.push_back(results::text_of(row.value(run)));
+    for (const ReclaimOutcome& run : report.runs) cells.push_back(results::text_of(row.value(run)));
     table.row(cells);
   }
   return out + "\n" + table.text();
@@ -152,7 +153,7 @@ std::string shrinker_text(const ShrinkerReport& report) {
 
 std::string shrinker_json(const ShrinkerReport& report) {
   boost::json::array runs;
-  for (const Outcome& run : report.runs) runs.push_back(json_of(run));
+  for (const ReclaimOutcome& run : report.runs) runs.push_back(json_of(run));
   const boost::json::object shrinker = {
       {"trace", report.trace},
       {"events", report.recorded.events},
@@ -171,7 +172,7 @@ namespace {
 
 std::string known_models() {
   std::string out;
-  for (const shrinker::Model& model : shrinker::models())
+  for (const shrinker::ReclaimModel& model : shrinker::models())
     out += fmt::format("{}{}", out.empty() ? "" : ",", model.name);
   return out;
 }
@@ -184,17 +185,17 @@ struct Options : app::TraceOptions {
   bool force = false;
 };
 
-Result<const shrinker::Model*> model_named(const std::string& name) {
-  const shrinker::Model* model = shrinker::find_model(name);
+Result<const shrinker::ReclaimModel*> model_named(const std::string& name) {
+  const shrinker::ReclaimModel* model = shrinker::find_model(name);
   if (model == nullptr) return error("unknown model '{}': known are {}", name, known_models());
   return model;
 }
 
-Result<std::vector<const shrinker::Model*>> parse_models(const std::string& text) {
-  std::vector<const shrinker::Model*> out;
+Result<std::vector<const shrinker::ReclaimModel*>> parse_models(const std::string& text) {
+  std::vector<const shrinker::ReclaimModel*> out;
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
-    E4R_TRY(const shrinker::Model* model, model_named(name));
+    E4R_TRY(const shrinker::ReclaimModel* model, model_named(name));
     out.push_back(model);
   }
   if (out.empty()) return error("-p needs a model: {}", known_models());
@@ -208,7 +209,7 @@ std::string in_the_way(const std::vector<std::string>& lines) {
 
 // The Error of a model that does not follow the recorded kernel.
 Status check_agreement(const ShrinkerReport& report) {
-  const shrinker::Agreement& a = report.recorded.agreement;
+  const shrinker::CacheAgreement& a = report.recorded.agreement;
   const auto percent = percent_same(a);
   if (percent && *percent >= replay::Agreement::kFollows) return {};
   if (!percent)
@@ -247,8 +248,8 @@ Result<int> run(const Options& options) {
   E4R_TRY(report.recorded, named(options.trace, shrinker::follow(*trace.cursor(), **recorded)));
   if (!options.verify) {
     if (!options.force) E4R_CHECK(check_agreement(report));
-    for (const shrinker::Model* model : *models) {
-      E4R_TRY(shrinker::Outcome outcome,
+    for (const shrinker::ReclaimModel* model : *models) {
+      E4R_TRY(shrinker::ReclaimOutcome outcome,
               named(options.trace, shrinker::what_if(*trace.cursor(), *model)));
       report.runs.push_back(outcome);
     }

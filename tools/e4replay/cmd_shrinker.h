@@ -15,12 +15,12 @@ struct ShrinkerReport {
   std::string trace;
   std::vector<std::string> not_understood;  // what of it was skipped, a line each
   shrinker::Replay recorded;
-  std::vector<shrinker::Outcome> runs;
+  std::vector<shrinker::ReclaimOutcome> runs;
 };
 
 // How many of the calls, or of the lookups if that is less, the model decided as recorded; nothing
 // without calls. There are a thousand lookups for a call: together they would hide a wrong model.
-[[nodiscard]] std::optional<double> percent_same(const shrinker::Agreement& agreement);
+[[nodiscard]] std::optional<double> percent_same(const shrinker::CacheAgreement& agreement);
 
 [[nodiscard]] std::string shrinker_text(const ShrinkerReport& report);
 [[nodiscard]] std::string shrinker_json(const ShrinkerReport& report);

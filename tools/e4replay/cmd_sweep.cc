@@ -46,7 +46,7 @@ struct Options {
 // What the command line asks for.
 struct Wanted {
   sweep::Plan plan;
-  sweep::Range range;
+  sweep::PointRange range;
   const results::Row* metric = nullptr;
 };
 

@@ -190,7 +190,7 @@ namespace {
 // The options that every subcommand which reads a trace has.
 struct TraceInput {
   std::string path;
-  OpenOptions open;
+  ReadOptions open;
 
   void declare(CommandLine& app) {
     app.add_option("TRACE", path,
@@ -247,7 +247,7 @@ Result<KnownOfRecording> known_of(const std::string& path) {
 }
 
 Result<Inspection> inspect_file(const Info& options) {
-  OpenOptions open = options.input.open;
+  ReadOptions open = options.input.open;
   open.needed = KindSet::none();  // it says what cannot be read
   open.late_generation = true;
   E4R_TRY(const KnownOfRecording known, known_of(options.input.path));

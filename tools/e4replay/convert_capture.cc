@@ -46,9 +46,9 @@ Result<std::uint64_t> parse_start_size(const std::string& size) {
   return *bytes;
 }
 
-Status StartImage::make_in(std::uint64_t bytes, const std::string& size,
-                           const std::string& directory, const std::string& where,
-                           std::uint32_t block_size, bool repeatable) {
+Status SourceImage::make_in(std::uint64_t bytes, const std::string& size,
+                            const std::string& directory, const std::string& where,
+                            std::uint32_t block_size, bool repeatable) {
   E4R_TRY(const std::string mke2fs, find_mke2fs());
   auto file = anonymous_file(directory, true);
   if (!file.ok()) return error("{}: {}", where, file.error().message);
@@ -77,8 +77,8 @@ Status StartImage::make_in(std::uint64_t bytes, const std::string& size,
   return {};
 }
 
-Result<StartImage> StartImage::open(const std::string& target, const OutputName& output) {
-  StartImage out;
+Result<SourceImage> SourceImage::open(const std::string& target, const OutputName& output) {
+  SourceImage out;
   out.path_ = target;
   std::error_code ec;
   if (std::filesystem::exists(target, ec)) return out;
@@ -91,10 +91,10 @@ Result<StartImage> StartImage::open(const std::string& target, const OutputName&
   return out;
 }
 
-Result<StartImage> StartImage::make(const std::string& size, const std::string& directory,
-                                    std::uint32_t block_size, bool repeatable) {
+Result<SourceImage> SourceImage::make(const std::string& size, const std::string& directory,
+                                      std::uint32_t block_size, bool repeatable) {
   E4R_TRY(const std::uint64_t bytes, parse_start_size(size));
-  StartImage out;
+  SourceImage out;
   E4R_CHECK(out.make_in(bytes, size, directory, "cannot make a file system of " + size, block_size,
                         repeatable));
   return out;

@@ -15,17 +15,18 @@ namespace e4r::tools {
 
 // An image to read: an existing one, or a new one without a name, so that nothing is left of it
 // however the program ends.
-class StartImage {
+class SourceImage {
  public:
   // An existing image; or, by a size such as "10G", a file system that mke2fs makes on the disk of
   // the aged image.
-  [[nodiscard]] static Result<StartImage> open(const std::string& target, const OutputName& output);
+  [[nodiscard]] static Result<SourceImage> open(const std::string& target,
+                                                const OutputName& output);
   // A file system of the size, in `directory`. `block_size` in bytes; 0: mke2fs chooses.
   // `repeatable`: the same bytes each time, whatever the time is.
-  [[nodiscard]] static Result<StartImage> make(const std::string& size,
-                                               const std::string& directory,
-                                               std::uint32_t block_size = 0,
-                                               bool repeatable = false);
+  [[nodiscard]] static Result<SourceImage> make(const std::string& size,
+                                                const std::string& directory,
+                                                std::uint32_t block_size = 0,
+                                                bool repeatable = false);
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -43,7 +44,7 @@ class StartImage {
 // Between a capture (.e4c) and a trace with files beside it, or from one capture to another.
 struct CaptureConversion {
   std::string input;
-  trace::OpenOptions open;  // of the input's events
+  trace::ReadOptions open;  // of the input's events
   std::string output;
   std::string image;  // the start image: to read, or to write
   bool anonymize = false;

@@ -23,7 +23,7 @@
 namespace e4r::tools {
 namespace {
 
-using completion::Value;
+using completion::ValueCompletion;
 using completion::Word;
 
 std::vector<Word> policies() {
@@ -52,7 +52,7 @@ std::vector<Word> metrics() {
 
 std::vector<Word> models() {
   std::vector<Word> out;
-  for (const shrinker::Model& model : shrinker::models())
+  for (const shrinker::ReclaimModel& model : shrinker::models())
     out.push_back({std::string(model.name), std::string(model.summary)});
   return out;
 }
@@ -98,8 +98,8 @@ bool is_file(std::string_view placeholder) {
 
 }  // namespace
 
-Value value_of(std::string_view placeholder) {
-  using Kind = Value::Kind;
+ValueCompletion value_of(std::string_view placeholder) {
+  using Kind = ValueCompletion::Kind;
   if (is_file(placeholder)) return {Kind::file};
   if (placeholder == "CMD...") return {Kind::command};
   if (placeholder == "POLICY" || placeholder == "NAME") return {Kind::words, policies()};

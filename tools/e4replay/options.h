@@ -14,7 +14,7 @@
 namespace e4r::tools {
 
 // What completes a value, by its placeholder in --help.
-[[nodiscard]] completion::Value value_of(std::string_view placeholder);
+[[nodiscard]] completion::ValueCompletion value_of(std::string_view placeholder);
 
 // The captures that come with the project: traces/*.e4c, and the corpus of captures of real
 // programs (traces/corpus, docs/corpus.md). They are installed as share/e4replay/captures and

@@ -6,24 +6,24 @@
 namespace e4r::tools {
 namespace {
 
-using completion::Value;
+using completion::ValueCompletion;
 
 // How to complete the values of mke2fs's own options: files, and types of file systems.
-Value value_of(char letter) {
-  Value out;
+ValueCompletion value_of(char letter) {
+  ValueCompletion out;
   switch (letter) {
     case 'E':
     case 'R':  // its old name
-      out = {Value::Kind::words, {}, true};
+      out = {ValueCompletion::Kind::words, {}, true};
       for (const std::string& key : lazyinit::mkfs_keys()) out.words.push_back({key});
       break;
     case 't':
-      out = {Value::Kind::words, {{"ext2"}, {"ext3"}, {"ext4"}}};
+      out = {ValueCompletion::Kind::words, {{"ext2"}, {"ext3"}, {"ext4"}}};
       break;
     case 'd':
     case 'l':
     case 'z':
-      out = {Value::Kind::file};
+      out = {ValueCompletion::Kind::file};
       break;
     default:
       break;
@@ -58,7 +58,7 @@ completion::Node mkfs_options_node() {
     }
     out.options.push_back(std::move(option));
   }
-  out.operands = {{"DEVICE", {Value::Kind::file}}, {"SIZE", {}}};
+  out.operands = {{"DEVICE", {ValueCompletion::Kind::file}}, {"SIZE", {}}};
   return out;
 }
 

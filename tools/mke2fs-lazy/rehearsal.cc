@@ -63,7 +63,7 @@ std::string journal_bytes(const MkfsOutcome& o) {
 }  // namespace
 
 std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
-                         const Place& place) {
+                         const FinishedFile& place) {
   std::string text;
   const auto line = [&text](const std::string& words) {
     text += "mke2fs-lazy: " + escaped(words) + "\n";

@@ -15,7 +15,7 @@
 namespace e4r::tools {
 
 // The file or device of the file system, after all is done.
-struct Place {
+struct FinishedFile {
   std::string path;
   bool device = false;
   std::uint64_t size = 0;       // bytes
@@ -24,7 +24,8 @@ struct Place {
 
 // The summary at the end: a few lines that all start with "mke2fs-lazy: ".
 [[nodiscard]] std::string mkfs_summary(const lazyinit::MkfsOptions& options,
-                                       const lazyinit::MkfsOutcome& outcome, const Place& place);
+                                       const lazyinit::MkfsOutcome& outcome,
+                                       const FinishedFile& place);
 
 // For write_unreadable: makes the device readable wherever mke2fs and its users are going to read
 // it. `mke2fs -n` says what depends on the device (block size, stride). Then mke2fs makes the same

@@ -26,13 +26,13 @@ struct Options {
 
 // The features that tune2fs -O has to set; empty if tune2fs is not needed.
 Result<std::string> features_to_set(const Options& options, const lazyinit::ImageLock& lock) {
-  E4R_TRY(const Session session, open_to_look(options.image, lock));
-  const auto now = session.tables->file_system().checksums;
-  E4R_CHECK(lazyinit::freshly_checked(*session.target));
-  E4R_CHECK(lazyinit::inode_bitmaps_agree(*session.target));
+  E4R_TRY(const OpenedTarget opened, open_to_look(options.image, lock));
+  const auto now = opened.tables->file_system().checksums;
+  E4R_CHECK(lazyinit::freshly_checked(*opened.target));
+  E4R_CHECK(lazyinit::inode_bitmaps_agree(*opened.target));
   if (options.feature != "metadata_csum" || now == FileSystem::Checksums::metadata_csum)
     return std::string();
-  E4R_CHECK(lazyinit::orphan_file_readable(*session.target));
+  E4R_CHECK(lazyinit::orphan_file_readable(*opened.target));
   return std::string("metadata_csum");
 }
 
@@ -104,24 +104,24 @@ struct Options {
 
 // Takes the flags from tables that are not zero. Then zeroes every table without a flag, unless it
 // is zero already.
-Status make_all_zero(const Options& options, const Session& session) {
+Status make_all_zero(const Options& options, const OpenedTarget& opened) {
   const unsigned threads = thread_count(options.threads);
   E4R_TRY(const auto verified,
-          lazyinit::verify_tables(*session.target, *session.tables, session.tables->tables(),
-                                  threads, &stop_on_signals()));
+          lazyinit::verify_tables(*opened.target, *opened.tables, opened.tables->tables(), threads,
+                                  &stop_on_signals()));
   if (verified.stopped) return error("stopped; nothing has been changed");
   if (!verified.lies.empty())
     print_line("{} flagged ITABLE_ZEROED, but not zero", groups_text(verified.lies.size()));
   std::vector<std::uint32_t> not_zero = lazyinit::groups_of(verified.lies);
   not_zero.insert(not_zero.end(), verified.with_deleted.begin(), verified.with_deleted.end());
-  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, not_zero));
-  const auto groups = groups_to_do(*session.tables);
+  E4R_CHECK(lazyinit::retract(*opened.target, *opened.tables, not_zero));
+  const auto groups = groups_to_do(*opened.tables);
   if (groups.empty()) return {};
   lazyinit::ZeroOptions how;
   how.threads = threads;
   how.probe = true;
   Progress progress(!options.no_progress);
-  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
+  E4R_TRY(const auto outcome, zero_with_progress(opened, groups, how, progress));
   print_outcome(outcome, options.image);
   if (outcome.stopped)
     return error(
@@ -140,26 +140,26 @@ Result<int> run(const Options& options) {
   E4R_TRY(const auto lock, lock_image(options.image));
   FileSystem::Checksums was = FileSystem::Checksums::none;
   {
-    E4R_TRY(const Session session, open_to_look(options.image, lock));
-    E4R_CHECK(need_checksums(session));
-    E4R_CHECK(lazyinit::bitmaps_readable(*session.target));
-    was = session.tables->file_system().checksums;
+    E4R_TRY(const OpenedTarget opened, open_to_look(options.image, lock));
+    E4R_CHECK(need_checksums(opened));
+    E4R_CHECK(lazyinit::bitmaps_readable(*opened.target));
+    was = opened.tables->file_system().checksums;
     if (was == FileSystem::Checksums::metadata_csum) {
       E4R_CHECK(refuse_undo(options));
-      E4R_CHECK(lazyinit::freshly_checked(*session.target));
-      E4R_CHECK(lazyinit::orphan_file_readable(*session.target));
+      E4R_CHECK(lazyinit::freshly_checked(*opened.target));
+      E4R_CHECK(lazyinit::orphan_file_readable(*opened.target));
     }
   }
   {
-    E4R_TRY(const Session session, open_to_write(options.image, lock));
-    E4R_CHECK(make_all_zero(options, session));
-    E4R_TRY(const auto slack, lazyinit::zero_slack(*session.target, *session.tables));
+    E4R_TRY(const OpenedTarget opened, open_to_write(options.image, lock));
+    E4R_CHECK(make_all_zero(options, opened));
+    E4R_TRY(const auto slack, lazyinit::zero_slack(*opened.target, *opened.tables));
     if (slack != 0)
       print_line("{}zeroed stale inodes beside used ones in {}", would(options.image),
                  groups_text(slack));
-    E4R_CHECK(lazyinit::write_out_groups(*session.target));
+    E4R_CHECK(lazyinit::write_out_groups(*opened.target));
     if (was == FileSystem::Checksums::uninit_bg)
-      E4R_CHECK(lazyinit::drop_group_checksums(*session.target));
+      E4R_CHECK(lazyinit::drop_group_checksums(*opened.target));
   }
   if (was == FileSystem::Checksums::metadata_csum)
     E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg", lock));

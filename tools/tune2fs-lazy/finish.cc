@@ -54,17 +54,18 @@ void print_punched(const Options& options, const lazyinit::ZeroOutcome& outcome)
              format_size(outcome.bytes_zeroed + outcome.bytes_written));
 }
 
-int report(const Options& options, const Session& session, const lazyinit::ZeroOutcome& outcome) {
+int report(const Options& options, const OpenedTarget& opened,
+           const lazyinit::ZeroOutcome& outcome) {
   if (options.punch)
     print_punched(options, outcome);
   else
     print_outcome(outcome, options.image);
   if (!outcome.stopped) {
-    print_line("{}: {}every inode table is initialised", session.target->path(),
+    print_line("{}: {}every inode table is initialised", opened.target->path(),
                options.image.dry_run ? "then " : "");
     return kDone;
   }
-  const auto left = lazyinit::take_inventory(session.tables->tables());
+  const auto left = lazyinit::take_inventory(opened.tables->tables());
   print_line("stopped: {} with {} are left; the same command goes on from here",
              groups_text(left_of(left)), format_size(left.bytes_to_do));
   return kFailed;
@@ -85,16 +86,16 @@ Status refuse_mounted(const Options& options) {
       return error(
           "{} is mounted, so the kernel has to zero it, and the kernel knows no {}: unmount it",
           options.image.image, name);
-  Session session;
-  E4R_TRY(session.target,
+  OpenedTarget opened;
+  E4R_TRY(opened.target,
           lazyinit::Target::open(options.image.image, lazyinit::Target::Access::read));
-  E4R_TRY(session.tables, lazyinit::Tables::open(*session.target, lazyinit::Target::Access::read));
-  E4R_CHECK(need_checksums(session));
-  if (session.tables->file_system().ends_within_block())
+  E4R_TRY(opened.tables, lazyinit::Tables::open(*opened.target, lazyinit::Target::Access::read));
+  E4R_CHECK(need_checksums(opened));
+  if (opened.tables->file_system().ends_within_block())
     return error(
         "{} is mounted, and the {} inodes of a group end within a block: the kernel would not zero "
         "that block: unmount it",
-        options.image.image, session.tables->inodes_per_group());
+        options.image.image, opened.tables->inodes_per_group());
   return {};
 }
 
@@ -114,12 +115,12 @@ Result<int> run(const Options& options) {
   if (options.image.dry_run) *pace = {};  // a dry run disturbs nobody
   if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
-  E4R_TRY(const Session session, open_to_write(options.image, lock));
-  E4R_CHECK(need_checksums(session));
+  E4R_TRY(const OpenedTarget opened, open_to_write(options.image, lock));
+  E4R_CHECK(need_checksums(opened));
   const auto groups =
-      options.punch ? groups_with_unused(*session.tables) : groups_to_do(*session.tables);
+      options.punch ? groups_with_unused(*opened.tables) : groups_to_do(*opened.tables);
   if (groups.empty()) {
-    print_line("{}: every inode table is initialised already", session.target->path());
+    print_line("{}: every inode table is initialised already", opened.target->path());
     return kDone;
   }
   lazyinit::ZeroOptions how;
@@ -128,11 +129,11 @@ Result<int> run(const Options& options) {
   how.by = options.punch ? lazyinit::ZeroBy::punching : lazyinit::ZeroBy::cheapest;
   how.flagged_too = options.punch;
   how.pace = *pace;
-  const auto outcome = zero_with_progress(session, groups, how, progress);
+  const auto outcome = zero_with_progress(opened, groups, how, progress);
   if (!outcome.ok() && options.punch)
     return error("{}: leave out --punch", outcome.error().message);
   if (!outcome.ok()) return outcome.error();
-  return report(options, session, *outcome);
+  return report(options, opened, *outcome);
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {

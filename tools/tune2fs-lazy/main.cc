@@ -38,11 +38,11 @@ constexpr const char* kExamples =
     "1 could not, 2 wrong command line, 3 verify found a flag that lies.\n";
 
 // How to complete a value, by its placeholder.
-completion::Value value_of(std::string_view placeholder) {
-  using completion::Value;
-  if (placeholder == "IMAGE" || placeholder == "FILE") return {Value::Kind::file};
+completion::ValueCompletion value_of(std::string_view placeholder) {
+  using completion::ValueCompletion;
+  if (placeholder == "IMAGE" || placeholder == "FILE") return {ValueCompletion::Kind::file};
   if (placeholder == "OPTION")
-    return {Value::Kind::words, {{"init_itable="}, {"noinit_itable"}, {"default"}}};
+    return {ValueCompletion::Kind::words, {{"init_itable="}, {"noinit_itable"}, {"default"}}};
   return {};
 }
 

@@ -29,18 +29,18 @@ void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
       .type_name("FILE");
 }
 
-Result<Session> open_to_read(const ImageOptions& options) {
-  Session session;
-  E4R_TRY(session.target, Target::open(options.image, Target::Access::read));
-  E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::read));
+Result<OpenedTarget> open_to_read(const ImageOptions& options) {
+  OpenedTarget opened;
+  E4R_TRY(opened.target, Target::open(options.image, Target::Access::read));
+  E4R_TRY(opened.tables, Tables::open(*opened.target, Target::Access::read));
   const auto use = lazyinit::find_use(options.image);
   if (use.ok() && *use && (*use)->mounted)
     warn(options.image + " is mounted: what the kernel has not written back yet is not seen");
   else if (!use.ok() || *use)
     warn(options.image + " is in use: what has not been written back yet is not seen");
-  else if (session.tables->file_system().needs_recovery)
+  else if (opened.tables->file_system().needs_recovery)
     warn(options.image + ": its journal has not been replayed: run e2fsck for the true state");
-  return session;
+  return opened;
 }
 
 Result<lazyinit::ImageLock> lock_image(const ImageOptions& options) {
@@ -75,15 +75,15 @@ Status check_first(const ImageOptions& options) {
 
 }  // namespace
 
-Result<Session> open_to_write(const ImageOptions& options, const lazyinit::ImageLock& lock) {
+Result<OpenedTarget> open_to_write(const ImageOptions& options, const lazyinit::ImageLock& lock) {
   if (!options.undo.empty()) E4R_CHECK(check_first(options));
-  Session session;
-  E4R_TRY(session.target, open_target(options, lock));
-  E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::write));
-  return session;
+  OpenedTarget opened;
+  E4R_TRY(opened.target, open_target(options, lock));
+  E4R_TRY(opened.tables, Tables::open(*opened.target, Target::Access::write));
+  return opened;
 }
 
-Result<Session> open_to_look(const ImageOptions& options, const lazyinit::ImageLock& lock) {
+Result<OpenedTarget> open_to_look(const ImageOptions& options, const lazyinit::ImageLock& lock) {
   ImageOptions without_undo = options;
   without_undo.undo.clear();
   return open_to_write(without_undo, lock);
@@ -101,36 +101,36 @@ const char* name_of(FileSystem::Checksums checksums) {
   return "none";
 }
 
-std::string describe(const Session& session) {
-  const FileSystem fs = session.tables->file_system();
+std::string describe(const OpenedTarget& opened) {
+  const FileSystem fs = opened.tables->file_system();
   const bool checked = fs.checksums != FileSystem::Checksums::none;
-  return fmt::format("{}: {}, {} blocks, {}, {}", session.target->path(),
+  return fmt::format("{}: {}, {} blocks, {}, {}", opened.target->path(),
                      format_size(fs.blocks * fs.block_size), format_size(fs.block_size),
                      groups_text(fs.groups), checked ? name_of(fs.checksums) : "no checksums");
 }
 
-void warn_of_partial_block(const Session& session) {
-  const FileSystem fs = session.tables->file_system();
-  if (!session.tables->has_group_checksums() || !fs.ends_within_block()) return;
+void warn_of_partial_block(const OpenedTarget& opened) {
+  const FileSystem fs = opened.tables->file_system();
+  if (!opened.tables->has_group_checksums() || !fs.ends_within_block()) return;
   std::uint64_t refused = 0;
-  for (const lazyinit::Table& table : session.tables->tables())
+  for (const lazyinit::Table& table : opened.tables->tables())
     refused += !table.zeroed && table.unused_part.length == 0;
   std::string text = fmt::format(
       "{}: the {} inodes of a group end within a block: the kernel's thread leaves that block of "
       "each table as it is, and flags the table",
-      session.target->path(), fs.inodes_per_group);
+      opened.target->path(), fs.inodes_per_group);
   if (refused != 0)
     text += fmt::format("; in {} it finds an error (EXT4-fs error, ext4_init_inode_table)",
                         groups_text(refused));
   warn(text + ": let finish do it, unmounted");
 }
 
-Status need_checksums(const Session& session) {
-  if (session.tables->has_group_checksums()) return {};
+Status need_checksums(const OpenedTarget& opened) {
+  if (opened.tables->has_group_checksums()) return {};
   return error(
       "{} has neither uninit_bg nor metadata_csum: nothing in it is lazy (`tune2fs-lazy enable` "
       "changes that)",
-      session.target->path());
+      opened.target->path());
 }
 
 Result<GroupRange> parse_groups(const std::string& text, std::uint32_t count) {
@@ -214,13 +214,13 @@ std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables) {
   return groups;
 }
 
-Result<ZeroOutcome> zero_with_progress(const Session& session,
+Result<ZeroOutcome> zero_with_progress(const OpenedTarget& opened,
                                        std::span<const std::uint32_t> groups,
                                        lazyinit::ZeroOptions options, Progress& progress) {
   options.stop = &stop_on_signals();
   const auto start = Steady::now();
   auto outcome =
-      zero_tables(*session.target, *session.tables, groups, options, [&](const ZeroProgress& at) {
+      zero_tables(*opened.target, *opened.tables, groups, options, [&](const ZeroProgress& at) {
         if (progress.active()) progress.show(progress_text(at, start));
       });
   progress.wipe();

@@ -42,25 +42,25 @@ template <class Options>
 }
 
 // An open image and its tables.
-struct Session {
+struct OpenedTarget {
   std::unique_ptr<lazyinit::Target> target;
   std::unique_ptr<lazyinit::Tables> tables;
 };
 
 // Opens for reading only. A mounted device is allowed, with a warning that the kernel may know
 // better.
-[[nodiscard]] Result<Session> open_to_read(const ImageOptions& options);
+[[nodiscard]] Result<OpenedTarget> open_to_read(const ImageOptions& options);
 // Keeps others from changing the image while a command writes. Refuses an image that is in use.
 // With --dry-run it only reads, and holds no lock.
 [[nodiscard]] Result<lazyinit::ImageLock> lock_image(const ImageOptions& options);
 // Refuses what Tables::open() refuses for writing. With --dry-run, writes stay in memory. With
 // --undo, that file first gets what is overwritten.
-[[nodiscard]] Result<Session> open_to_write(const ImageOptions& options,
-                                            const lazyinit::ImageLock& lock);
+[[nodiscard]] Result<OpenedTarget> open_to_write(const ImageOptions& options,
+                                                 const lazyinit::ImageLock& lock);
 // Opens as open_to_write() does, but makes no undo file: for a look at what is there before the
 // first change.
-[[nodiscard]] Result<Session> open_to_look(const ImageOptions& options,
-                                           const lazyinit::ImageLock& lock);
+[[nodiscard]] Result<OpenedTarget> open_to_look(const ImageOptions& options,
+                                                const lazyinit::ImageLock& lock);
 // Opens the target alone, as open_to_write() does.
 [[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(
     const ImageOptions& options, const lazyinit::ImageLock& lock);
@@ -68,11 +68,11 @@ struct Session {
 // The feature that gives group descriptors their checksums, or "none".
 [[nodiscard]] const char* name_of(lazyinit::FileSystem::Checksums checksums);
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
-[[nodiscard]] std::string describe(const Session& session);
+[[nodiscard]] std::string describe(const OpenedTarget& opened);
 // Warns if the inodes of a group end within a block: the kernel's thread then does its work wrong.
-void warn_of_partial_block(const Session& session);
+void warn_of_partial_block(const OpenedTarget& opened);
 // Refuses a file system whose groups have no flags.
-[[nodiscard]] Status need_checksums(const Session& session);
+[[nodiscard]] Status need_checksums(const OpenedTarget& opened);
 // Parses groups: "7", "3-9", "100-"; "" is all of `count` groups.
 struct GroupRange {
   std::uint32_t first = 0, last = 0;
@@ -100,8 +100,8 @@ struct GroupRange {
 
 // Runs zero_tables() with a progress line and the time left, if on a terminal. Signals stop it.
 [[nodiscard]] Result<lazyinit::ZeroOutcome> zero_with_progress(
-    const Session& session, std::span<const std::uint32_t> groups, lazyinit::ZeroOptions options,
-    Progress& progress);
+    const OpenedTarget& opened, std::span<const std::uint32_t> groups,
+    lazyinit::ZeroOptions options, Progress& progress);
 
 // Prints the outcome, a line for each thing that happened.
 void print_outcome(const lazyinit::ZeroOutcome& outcome, const ImageOptions& options);

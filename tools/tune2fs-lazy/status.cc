@@ -95,7 +95,7 @@ Result<Basis> make_basis(const Options& options, const InitItable& stored,
 }
 
 struct View {
-  const Session& session;
+  const OpenedTarget& opened;
   Inventory inventory;
   InitItable stored;
   std::string stored_problem;         // why the kernel ignores the mount options
@@ -147,8 +147,8 @@ void print_estimate(const View& view) {
 
 void print_status(const View& view, bool groups) {
   const Inventory& i = view.inventory;
-  print_line("image     {}", describe(view.session));
-  if (!view.session.tables->has_group_checksums()) {
+  print_line("image     {}", describe(view.opened));
+  if (!view.opened.tables->has_group_checksums()) {
     print_line("tables    {}; no table is lazy, since group descriptors have no checksums",
                format_size(i.table_bytes));
     return;
@@ -160,19 +160,19 @@ void print_status(const View& view, bool groups) {
              groups_text(i.unused_groups));
   print_line("to zero   {} of {} of tables, in {}", format_size(i.bytes_to_do),
              format_size(i.table_bytes), groups_text(i.to_do));
-  print_line("map       [{}]", lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth));
+  print_line("map       [{}]", lazyinit::map_of_groups(view.opened.tables->tables(), kMapWidth));
   print_line("          # zeroed  . never used, to zero  o used in part, to zero  + both");
   print_line("kernel    {}", kernel_text(view));
   if (i.bytes_to_do != 0) print_estimate(view);
   if (view.mounted && i.to_do + i.to_flag != 0)
     print_line("mounted   {}; --watch measures how long it takes", view.mounted->text());
   if (groups)
-    print_text("\n" + groups_table(lazyinit::runs_of_groups(view.session.tables->tables())));
+    print_text("\n" + groups_table(lazyinit::runs_of_groups(view.opened.tables->tables())));
 }
 
 json::object image_json(const View& view) {
-  const FileSystem fs = view.session.tables->file_system();
-  return {{"path", view.session.target->path()},
+  const FileSystem fs = view.opened.tables->file_system();
+  return {{"path", view.opened.target->path()},
           {"label", fs.label},
           {"uuid", fs.uuid},
           {"blocks", fs.blocks},
@@ -183,7 +183,7 @@ json::object image_json(const View& view) {
           {"checksums", name_of(fs.checksums)},
           {"needs_recovery", fs.needs_recovery},
           {"at_rest", fs.at_rest},
-          {"mount_options", view.session.tables->mount_options()}};
+          {"mount_options", view.opened.tables->mount_options()}};
 }
 
 json::array groups_json(std::span<const GroupRun> runs) {
@@ -212,7 +212,7 @@ void print_status_json(const View& view, bool groups) {
                                           {"groups_to_zero", i.to_do},
                                           {"groups_to_flag_only", i.to_flag},
                                           {"bytes_to_zero", i.bytes_to_do}};
-  document["map"] = lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth);
+  document["map"] = lazyinit::map_of_groups(view.opened.tables->tables(), kMapWidth);
   document["estimate"] = json::object{
       {"seconds", lazyinit::estimate(i, view.basis.multiplier, view.basis.cost).count()},
       {"multiplier", view.basis.multiplier},
@@ -222,7 +222,7 @@ void print_status_json(const View& view, bool groups) {
       {"ms_per_group", view.basis.group_ms()},
       {"ms_per_group_from", view.basis.group_from}};
   if (groups)
-    document["group_runs"] = groups_json(lazyinit::runs_of_groups(view.session.tables->tables()));
+    document["group_runs"] = groups_json(lazyinit::runs_of_groups(view.opened.tables->tables()));
   print_text(json_text(document));
 }
 
@@ -240,16 +240,16 @@ Result<int> run(const Options& options) {
       return usage_error("--watch=" + options.watch + ": give seconds from line to line");
     return watch_mounted(options.image.image, *seconds);
   }
-  E4R_TRY(const Session session, open_to_read(options.image));
-  const auto stored = lazyinit::init_itable_of(session.tables->mount_options());
+  E4R_TRY(const OpenedTarget opened, open_to_read(options.image));
+  const auto stored = lazyinit::init_itable_of(opened.tables->mount_options());
   const InitItable in_force = stored.ok() ? *stored : InitItable{};
   const auto mounted = mount_option(options.image.image);
   const auto basis = make_basis(options, in_force, mounted);
   if (!basis.ok()) return usage_error(basis.error().message);
-  const View view{session,  lazyinit::take_inventory(session.tables->tables()),
+  const View view{opened,   lazyinit::take_inventory(opened.tables->tables()),
                   in_force, stored.ok() ? "" : stored.error().message,
                   mounted,  *basis};
-  warn_of_partial_block(session);
+  warn_of_partial_block(opened);
   options.json ? print_status_json(view, options.groups) : print_status(view, options.groups);
   return kDone;
 }

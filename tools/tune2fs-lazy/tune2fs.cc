@@ -85,15 +85,15 @@ Result<int> run(const Options& options) {
   const auto wanted = lazyinit::parse_init_itable(options.value);
   if (!wanted.ok()) return usage_error(wanted.error().message);
   E4R_TRY(const auto lock, lock_image(options.image));
-  E4R_TRY(const Session session, open_to_write(options.image, lock));
-  const std::string before = session.tables->mount_options();
+  E4R_TRY(const OpenedTarget opened, open_to_write(options.image, lock));
+  const std::string before = opened.tables->mount_options();
   E4R_TRY(const std::string after, lazyinit::with_init_itable(before, *wanted));
   if (after != before) {
-    E4R_CHECK(session.tables->set_mount_options(after));
-    E4R_CHECK(session.tables->flush());
-    E4R_CHECK(session.target->sync());
+    E4R_CHECK(opened.tables->set_mount_options(after));
+    E4R_CHECK(opened.tables->flush());
+    E4R_CHECK(opened.target->sync());
   }
-  print_line("{}: mount options in the superblock: {}{}", session.target->path(),
+  print_line("{}: mount options in the superblock: {}{}", opened.target->path(),
              options.image.dry_run ? "would be " : "", quoted(after));
   return kDone;
 }
@@ -130,21 +130,21 @@ struct Options {
 
 Result<int> run(const Options& options) {
   E4R_TRY(const auto lock, lock_image(options.image));
-  E4R_TRY(const Session session, open_to_write(options.image, lock));
-  E4R_CHECK(need_checksums(session));
-  const auto tables = session.tables->tables();
-  const auto range = parse_groups(options.groups, session.tables->file_system().groups);
+  E4R_TRY(const OpenedTarget opened, open_to_write(options.image, lock));
+  E4R_CHECK(need_checksums(opened));
+  const auto tables = opened.tables->tables();
+  const auto range = parse_groups(options.groups, opened.tables->file_system().groups);
   if (!range.ok()) return usage_error(range.error().message);
   std::uint64_t cleared = 0;
   for (std::uint32_t group = range->first; group <= range->last; ++group) {
     cleared += tables[group].zeroed;
-    session.tables->set_zeroed(group, false);
+    opened.tables->set_zeroed(group, false);
   }
-  E4R_CHECK(session.tables->flush());
-  E4R_CHECK(session.target->sync());
-  print_line("{}: {}cleared ITABLE_ZEROED of {}; {} to zero now", session.target->path(),
+  E4R_CHECK(opened.tables->flush());
+  E4R_CHECK(opened.target->sync());
+  print_line("{}: {}cleared ITABLE_ZEROED of {}; {} to zero now", opened.target->path(),
              would(options.image), groups_text(cleared),
-             format_size(lazyinit::take_inventory(session.tables->tables()).bytes_to_do));
+             format_size(lazyinit::take_inventory(opened.tables->tables()).bytes_to_do));
   return kDone;
 }
 

@@ -25,11 +25,11 @@ struct Options {
   bool no_progress = false;
 };
 
-Result<Verified> look(const Options& options, const Session& session, const GroupRange& range,
+Result<Verified> look(const Options& options, const OpenedTarget& opened, const GroupRange& range,
                       Progress& progress) {
-  const auto tables = session.tables->tables().subspan(range.first, range.last - range.first + 1);
+  const auto tables = opened.tables->tables().subspan(range.first, range.last - range.first + 1);
   auto verified = lazyinit::verify_tables(
-      *session.target, *session.tables, tables, options.threads, &stop_on_signals(),
+      *opened.target, *opened.tables, tables, options.threads, &stop_on_signals(),
       [&progress](const lazyinit::VerifyProgress& at) {
         if (progress.active())
           progress.show(fmt::format("reading: {} of {}", format_size(at.bytes_done),
@@ -39,19 +39,19 @@ Result<Verified> look(const Options& options, const Session& session, const Grou
   return verified;
 }
 
-void print_lie(const Session& session, const Lie& lie) {
-  const lazyinit::Table& table = session.tables->tables()[lie.group];
-  const std::uint64_t inode = std::uint64_t{lie.group} * session.tables->inodes_per_group() +
-                              (lie.offset - table.whole.offset) / session.tables->inode_size() + 1;
+void print_lie(const OpenedTarget& opened, const Lie& lie) {
+  const lazyinit::Table& table = opened.tables->tables()[lie.group];
+  const std::uint64_t inode = std::uint64_t{lie.group} * opened.tables->inodes_per_group() +
+                              (lie.offset - table.whole.offset) / opened.tables->inode_size() + 1;
   print_line("group {}: flagged ITABLE_ZEROED, but {} at byte {} (inode {})", lie.group,
              lie.content == lazyinit::Content::unreadable ? "cannot be read" : "is not zero",
              lie.offset, inode);
 }
 
-Status fix(const Options& options, const Session& session, const Verified& verified,
+Status fix(const Options& options, const OpenedTarget& opened, const Verified& verified,
            Progress& progress) {
   const std::vector<std::uint32_t> groups = lazyinit::groups_of(verified.lies);
-  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, groups));
+  E4R_CHECK(lazyinit::retract(*opened.target, *opened.tables, groups));
   if (options.fix == "clear") {
     print_line("{}cleared the flag of {}: the kernel, or finish, does them again",
                would(options.image), groups_text(verified.lies.size()));
@@ -59,7 +59,7 @@ Status fix(const Options& options, const Session& session, const Verified& verif
   }
   lazyinit::ZeroOptions how;
   how.threads = thread_count(options.threads);
-  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
+  E4R_TRY(const auto outcome, zero_with_progress(opened, groups, how, progress));
   print_outcome(outcome, options.image);
   if (outcome.stopped)
     return error("stopped: the other groups have lost their flag, and finish does the rest");
@@ -88,19 +88,19 @@ Result<int> run(const Options& options) {
   if (!options.fix.empty()) {
     E4R_TRY(lock, lock_image(options.image));
   }
-  E4R_TRY(const Session session,
+  E4R_TRY(const OpenedTarget opened,
           options.fix.empty() ? open_to_read(options.image) : open_to_write(options.image, lock));
-  E4R_CHECK(need_checksums(session));
-  warn_of_partial_block(session);
-  const auto range = parse_groups(options.groups, session.tables->file_system().groups);
+  E4R_CHECK(need_checksums(opened));
+  warn_of_partial_block(opened);
+  const auto range = parse_groups(options.groups, opened.tables->file_system().groups);
   if (!range.ok()) return usage_error(range.error().message);
-  E4R_TRY(const Verified verified, look(options, session, *range, progress));
-  for (const Lie& lie : verified.lies) print_lie(session, lie);
-  print_verified(session.target->path(), verified);
+  E4R_TRY(const Verified verified, look(options, opened, *range, progress));
+  for (const Lie& lie : verified.lies) print_lie(opened, lie);
+  print_verified(opened.target->path(), verified);
   if (verified.stopped) return error("stopped before all groups were looked at; nothing changed");
   if (verified.lies.empty()) return kDone;
   if (options.fix.empty()) return kDisagreed;
-  E4R_CHECK(fix(options, session, verified, progress));
+  E4R_CHECK(fix(options, opened, verified, progress));
   return options.image.dry_run ? kDisagreed : kDone;
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/dat/recording.h"
+#include "trace/dat/header.h"
 #include "util/status.h"
 
 namespace e4r::trace::dat {

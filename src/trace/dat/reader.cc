@@ -31,31 +31,31 @@ bool has_five_rungs(std::string_view release) {
 
 class DatTrace final : public Trace {
  public:
-  DatTrace(std::unique_ptr<ByteSource> bytes, std::string name, const OpenOptions& options)
+  DatTrace(std::unique_ptr<ByteSource> bytes, std::string name, const ReadOptions& options)
       : Trace(std::move(name)), bytes_(std::move(bytes)), options_(options), batch_(kBatchEvents) {
     summary_.format = summary_.recorded_as = Format::trace_dat;
   }
 
   Status open() {
     file_ = bytes_->whole();
-    auto recording = read_recording(file_, options_.lenient, summary_.warnings);
-    if (!recording.ok()) return named(recording.error());
-    recording_ = *std::move(recording);
+    auto header = read_dat_header(file_, options_.lenient, summary_.warnings);
+    if (!header.ok()) return named(header.error());
+    header_ = *std::move(header);
     Generation declared = options_.generation;
-    if (declared == Generation::unknown && has_five_rungs(recording_.release))
+    if (declared == Generation::unknown && has_five_rungs(header_.release))
       declared = Generation::v6_5;
-    auto decoder = RecordDecoder::create(recording_.formats, recording_.big_endian, declared,
+    auto decoder = RecordDecoder::create(header_.formats, header_.big_endian, declared,
                                          options_.lenient ? KindSet::none() : options_.needed);
     if (!decoder.ok()) {
-      const bool passable = RecordDecoder::create(recording_.formats, recording_.big_endian,
-                                                  declared, KindSet::none())
-                                .ok();
+      const bool passable =
+          RecordDecoder::create(header_.formats, header_.big_endian, declared, KindSet::none())
+              .ok();
       return error("{}: {}{}", name(), decoder.error().message,
                    passable ? "; --lenient passes over such events" : "");
     }
     decoder_.emplace(*std::move(decoder));
     E4R_CHECK(choose_buffers());
-    summary_.kernel = recording_.release;
+    summary_.kernel = header_.release;
     if (std::string warning = bytes_->warning(); !warning.empty()) {
       summary_.warnings.push_back(std::move(warning));
       ++summary_.damaged;
@@ -92,14 +92,13 @@ class DatTrace final : public Trace {
 
   Status choose_buffers() {
     std::string names;
-    for (const Buffer& b : recording_.buffers) {
+    for (const Buffer& b : header_.buffers) {
       names += fmt::format("{}'{}'", names.empty() ? "" : ", ", b.name);
       if (options_.buffer && *options_.buffer != b.name) continue;
       summary_.clock = b.clock;
       for (const CpuPart& part : b.cpus)
         if (part.size > 0)
-          lanes_.push_back(
-              {CpuRecords(file_, recording_.big_endian, recording_.page, b, part), chosen_});
+          lanes_.push_back({CpuRecords(file_, header_.big_endian, header_.page, b, part), chosen_});
       chosen_names_.push_back(b.name);
       ++chosen_;
     }
@@ -122,7 +121,7 @@ class DatTrace final : public Trace {
       }
       if (!*record) return {};
       lane.record = **record;
-      lane.time_ns = recording_.time.apply(lane.record.stamp);
+      lane.time_ns = header_.time.apply(lane.record.stamp);
       queue_.emplace(lane.time_ns, index);
       return {};
     }
@@ -190,15 +189,15 @@ class DatTrace final : public Trace {
     if (std::exchange(ended_, true)) return;
     look_for_doubles();
     // The kernel's count includes the losses that markers between the records report.
-    if (chosen_ == recording_.buffers.size() && recording_.overwritten > summary_.lost_events)
-      summary_.overwritten = recording_.overwritten - summary_.lost_events;
+    if (chosen_ == header_.buffers.size() && header_.overwritten > summary_.lost_events)
+      summary_.overwritten = header_.overwritten - summary_.lost_events;
   }
 
   std::unique_ptr<ByteSource> bytes_;
   std::string_view file_;
-  OpenOptions options_;
+  ReadOptions options_;
   std::vector<Event> batch_;
-  Recording recording_;
+  DatHeader header_;
   std::optional<RecordDecoder> decoder_;
   std::vector<Lane> lanes_;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> queue_;
@@ -213,7 +212,7 @@ class DatTrace final : public Trace {
 }  // namespace
 
 Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> bytes, std::string name,
-                                         const OpenOptions& options) {
+                                         const ReadOptions& options) {
   E4R_TRY(bytes, in_one_piece(std::move(bytes), name));
   auto trace = std::make_unique<DatTrace>(std::move(bytes), std::move(name), options);
   E4R_CHECK(trace->open());

@@ -14,6 +14,6 @@ namespace e4r::trace::dat {
 // unlinked file in $TMPDIR (or /tmp).
 [[nodiscard]] Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> bytes,
                                                        std::string name,
-                                                       const OpenOptions& options);
+                                                       const ReadOptions& options);
 
 }  // namespace e4r::trace::dat

@@ -5,7 +5,7 @@
 namespace e4r::trace::dat {
 
 Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> /*bytes*/, std::string name,
-                                         const OpenOptions& /*options*/) {
+                                         const ReadOptions& /*options*/) {
   return error(
       "{}: is a recording of trace-cmd, and this e4replay was built without libtraceevent: give "
       "the output of `trace-cmd report`",

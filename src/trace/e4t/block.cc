@@ -173,7 +173,7 @@ void BlockEncoder::clear() {
   size_ = 0;
   events_ = 0;
   last_ = Event{};
-  model_ = Model{};
+  model_ = EventModel{};
 }
 
 bool BlockDecoder::read_one(Event& e) {

@@ -102,7 +102,7 @@ class BlockEncoder {
   std::size_t size_ = 0;
   std::uint32_t events_ = 0;
   Event last_;  // time, pid, cpu, dev
-  Model model_;
+  EventModel model_;
 };
 
 // Reads one block's payload. kMaxEventBytes readable bytes must follow it.
@@ -123,7 +123,7 @@ class BlockDecoder {
   const std::uint8_t* end_ = nullptr;
   std::uint32_t left_ = 0;
   Event last_;
-  Model model_;
+  EventModel model_;
 };
 
 }  // namespace e4r::trace::e4t

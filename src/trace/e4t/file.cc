@@ -66,7 +66,7 @@ struct Frame {
 
 class E4tTrace final : public Trace {
  public:
-  E4tTrace(std::unique_ptr<ByteSource> bytes, std::string name, const OpenOptions& options)
+  E4tTrace(std::unique_ptr<ByteSource> bytes, std::string name, const ReadOptions& options)
       : Trace(std::move(name)), pieces_(std::move(bytes)), options_(options), batch_(kBatchEvents) {
     summary_.format = Format::e4t;
   }
@@ -90,7 +90,7 @@ class E4tTrace final : public Trace {
   }
 
   // Refuses if some events of a block may be left out.
-  bool keep_packed(Store& store) override {
+  bool keep_packed(PackedBlocks& store) override {
     if (options_.lenient || options_.device) return false;
     store_ = &store;
     return true;
@@ -188,11 +188,11 @@ class E4tTrace final : public Trace {
   }
 
   Pieces pieces_;
-  OpenOptions options_;
+  ReadOptions options_;
   std::vector<Event> batch_;
   BlockDecoder block_;
   Totals totals_;
-  Store* store_ = nullptr;
+  PackedBlocks* store_ = nullptr;
   std::uint64_t block_offset_ = 0;
   bool started_ = false, ended_ = false;
 };
@@ -243,13 +243,13 @@ void Writer::write_frame(char type, std::span<const std::uint8_t> payload, std::
 }
 
 std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
-                                 const OpenOptions& options) {
+                                 const ReadOptions& options) {
   return std::make_unique<E4tTrace>(std::move(bytes), std::move(name), options);
 }
 
-class Store::Reader final : public EventSource {
+class PackedBlocks::Reader final : public EventSource {
  public:
-  explicit Reader(std::shared_ptr<const Store> store)
+  explicit Reader(std::shared_ptr<const PackedBlocks> store)
       : store_(std::move(store)), batch_(kBatchEvents) {}
 
   Result<std::span<const Event>> next() override {
@@ -263,36 +263,36 @@ class Store::Reader final : public EventSource {
   }
 
  private:
-  std::shared_ptr<const Store> store_;
+  std::shared_ptr<const PackedBlocks> store_;
   std::vector<Event> batch_;
   BlockDecoder block_;
   std::size_t next_ = 0;
 };
 
-void Store::add(std::span<const Event> events) {
+void PackedBlocks::add(std::span<const Event> events) {
   for (const Event& e : events) {
     if (encoder_.full()) seal();
     encoder_.add(e);
   }
 }
 
-void Store::finish() {
+void PackedBlocks::finish() {
   if (!encoder_.empty()) seal();
   bytes_.resize(bytes_.size() + kMaxEventBytes);  // BlockDecoder reads ahead
   bytes_.shrink_to_fit();
 }
 
-void Store::seal() {
+void PackedBlocks::seal() {
   add_packed(encoder_.payload(), encoder_.events());
   encoder_.clear();
 }
 
-void Store::add_packed(std::span<const std::uint8_t> payload, std::uint32_t events) {
+void PackedBlocks::add_packed(std::span<const std::uint8_t> payload, std::uint32_t events) {
   blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(payload.size()), events});
   bytes_.insert(bytes_.end(), payload.begin(), payload.end());
 }
 
-std::unique_ptr<EventSource> Store::read(std::shared_ptr<const Store> store) {
+std::unique_ptr<EventSource> PackedBlocks::read(std::shared_ptr<const PackedBlocks> store) {
   return std::make_unique<Reader>(std::move(store));
 }
 

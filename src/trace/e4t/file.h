@@ -50,10 +50,10 @@ class Writer {
 // Opens a trace in .e4t form. An Error gives the offset within the decompressed file. A lenient
 // trace skips damaged blocks and accepts a missing end, with warnings.
 [[nodiscard]] std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
-                                               const OpenOptions& options);
+                                               const ReadOptions& options);
 
 // Packed events in memory: the blocks of a file without its frames.
-class Store {
+class PackedBlocks {
  public:
   void add(std::span<const Event> events);
   // Adds a block of `events` events that a BlockEncoder has made. Must not be mixed with add().
@@ -64,7 +64,7 @@ class Store {
 
   // Returns a reader from the beginning that shares ownership of `store`. Several threads may each
   // have a reader.
-  [[nodiscard]] static std::unique_ptr<EventSource> read(std::shared_ptr<const Store> store);
+  [[nodiscard]] static std::unique_ptr<EventSource> read(std::shared_ptr<const PackedBlocks> store);
 
  private:
   class Reader;

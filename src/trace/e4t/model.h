@@ -15,7 +15,7 @@ namespace e4r::trace::e4t {
 // code(op, event) visits the fields of event.kind in a fixed order. For each it calls op(BIT,
 // field, expected): the encoder stores the difference under that bit of the event's mask, the
 // decoder sets the field. Bits below 7 belong to the fields that differ most often.
-class Model {
+class EventModel {
  public:
   // Selects the thread that sends the next events.
   void select(std::uint32_t pid) { thread_ = (pid * 0x9e3779b1U) >> 28; }

@@ -43,24 +43,24 @@ using RequestBlocks = Body<Ending::space, Device, Ino, MbFlags, Len, Lblk, Goal,
 using AllocateBlocks = Body<Ending::plain, Device, Ino, MbFlags, Len, Block, Lblk, Goal, Lleft,
                             Lright, Pleft, Pright, InputSize, InputWriters>;
 using MballocAlloc =
-    Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
-         Extent<"goal", &Event::goal_ex>, Extent<"result", &Event::result>,
-         Number<"blks", &Event::found, "found">, Number<"grps", &Event::groups, "groups">, Rung,
-         MbFlags, Number<"tail", &Event::tail>, Broken, OrigGoalLen>;
-using MballocPrealloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
-                             Extent<"result", &Event::result>>;
+    Body<Ending::plain, Device, Inode, GroupExtent<"orig", &Event::orig>,
+         GroupExtent<"goal", &Event::goal_ex>, GroupExtent<"result", &Event::result>,
+         Number<"blks", &Event::found, "found">, Number<"grps", &Event::groups, "groups">,
+         SearchCriterion, MbFlags, Number<"tail", &Event::tail>, Broken, OrigGoalLen>;
+using MballocPrealloc = Body<Ending::plain, Device, Inode, GroupExtent<"orig", &Event::orig>,
+                             GroupExtent<"result", &Event::result>>;
 using NewPa = Body<Ending::plain, Device, Ino, Pstart, PaLen, Lstart>;
 using ReleaseInodePa = Body<Ending::plain, Device, Ino, Block, Count>;
 using ReleaseGroupPa = Body<Ending::plain, Device, Pstart, PaLen>;
 using DiscardPreallocations = Body<Ending::plain, Device, Ino, DiscardedCount, Needed>;
 using MbDiscardPreallocations = Body<Ending::plain, Device, SignedNumber<"needed", &Event::count>>;
-using FreeBlocks = Body<Ending::plain, Device, Ino, Mode, Block, Count, FbFlags>;
+using FreeBlocks = Body<Ending::plain, Device, Ino, FileMode, Block, Count, FbFlags>;
 using MballocExtent =
-    Body<Ending::space, Device, Inode, Extent<"extent", &Event::result, false, "result">>;
+    Body<Ending::space, Device, Inode, GroupExtent<"extent", &Event::result, false, "result">>;
 using BitmapLoad = Body<Ending::plain, Device, Group>;
-using AllocateInode = Body<Ending::plain, Device, Ino, Number<"dir", &Event::parent>, Mode>;
+using AllocateInode = Body<Ending::plain, Device, Ino, Number<"dir", &Event::parent>, FileMode>;
 using FreeInode =
-    Body<Ending::plain, Device, Ino, Mode, Ignored<"uid">, Ignored<"gid">, Ignored<"blocks">>;
+    Body<Ending::plain, Device, Ino, FileMode, Ignored<"uid">, Ignored<"gid">, Ignored<"blocks">>;
 using CommitFlushing = Body<Ending::plain, Device, Transaction, Sync>;
 using PrefetchBitmaps = Body<Ending::plain, Device, Group, Number<"next", &Event::count>,
                              Number<"ios", &Event::needed>>;
@@ -83,8 +83,8 @@ using TrimAllFree = Body<Ending::plain, DeviceInParts, NumberAndComma<"group", &
 using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
 
 struct Functions {
-  bool (*read_in_order)(Scan&, Event&, BodyContext&);
-  bool (*read_by_key)(Scan&, Event&, BodyContext&);
+  bool (*read_in_order)(LineCursor&, Event&, BodyContext&);
+  bool (*read_by_key)(LineCursor&, Event&, BodyContext&);
   void (*print)(std::string&, const Event&, Generation);
   RecordBody record;
 };
@@ -158,9 +158,9 @@ std::optional<EventKind> kind_of(std::string_view name) {
   return static_cast<EventKind>(kind);
 }
 
-bool parse_body(Scan scan, Event& event, BodyContext& context) {
+bool parse_body(LineCursor scan, Event& event, BodyContext& context) {
   const Functions& f = kFunctions[static_cast<std::size_t>(event.kind)];
-  Scan straight = scan;
+  LineCursor straight = scan;
   const std::uint64_t flags = unknown_flags(context, event), criteria = context.unknown_criteria;
   if (f.read_in_order(straight, event, context)) return true;
   unknown_flags(context, event) = flags;  // the second attempt counts them again
@@ -182,7 +182,7 @@ const RecordBody& record_body(EventKind kind) {
   return kFunctions[static_cast<std::size_t>(kind)].record;
 }
 
-Status note_misread(const BodyContext& context, const OpenOptions& options,
+Status note_misread(const BodyContext& context, const ReadOptions& options,
                     const std::string& where, TraceSummary& summary) {
   if (!context.criterion.misread() || summary.reread_before > 0) return {};
   if (!options.late_generation)

@@ -51,15 +51,15 @@ void report_bodies(const BodyContext& context, TraceSummary& summary);
 // Call after each mballoc_alloc. If its criterion shows that earlier ones were misread, returns an
 // Error that names `where`; for callers that can revisit events, sets the summary's reread_before
 // instead.
-struct OpenOptions;
-[[nodiscard]] Status note_misread(const BodyContext& context, const OpenOptions& options,
+struct ReadOptions;
+[[nodiscard]] Status note_misread(const BodyContext& context, const ReadOptions& options,
                                   const std::string& where, TraceSummary& summary);
 
 // Reads an event's body, "dev 8,1 ino 12 ...", which is the same in every text format. Sets the
 // fields of the event's kind and leaves kind, cpu, pid and time alone; every other field must have
 // its default. First tries the layout of Linux 6.1, then reads by keys and ignores words that
 // belong to no field. Returns false if a field is missing or its value is malformed.
-[[nodiscard]] bool parse_body(Scan scan, Event& event, BodyContext& context);
+[[nodiscard]] bool parse_body(LineCursor scan, Event& event, BodyContext& context);
 
 // Appends the body as a kernel of that generation prints it (6.1 if unknown). Values that Event
 // does not hold (uid, gid and blocks of an inode, sync and head of a commit) are printed as 0.

@@ -59,7 +59,7 @@ struct Required {
 
 // "dev 8,1"
 struct Device : Required<"dev">, Names<"dev"> {
-  static bool read(Scan& s, Event& e, BodyContext&) {
+  static bool read(LineCursor& s, Event& e, BodyContext&) {
     std::uint32_t major = 0, minor = 0;
     return s.number(major) && s.ch(',') && s.number(minor) && set_dev(major, minor, e.dev);
   }
@@ -83,7 +83,7 @@ struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
 // "KEY 123", stored in a member. The record calls it NAME.
 template <Key K, auto Member, Key Name = K>
 struct Number : Required<K>, Names<Name> {
-  static bool read(Scan& s, Event& e, BodyContext&) { return s.number(e.*Member); }
+  static bool read(LineCursor& s, Event& e, BodyContext&) { return s.number(e.*Member); }
   static void print(Printer p, const Event& e) { p.number(e.*Member); }
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.*Member); }
 };
@@ -91,7 +91,7 @@ struct Number : Required<K>, Names<Name> {
 // "KEY -3", stored in an unsigned member.
 template <Key K, auto Member>
 struct SignedNumber : Required<K>, Names<K> {
-  static bool read(Scan& s, Event& e, BodyContext&) {
+  static bool read(LineCursor& s, Event& e, BodyContext&) {
     std::int32_t value = 0;
     if (!s.number(value)) return false;
     e.*Member = static_cast<std::uint32_t>(value);
@@ -110,7 +110,7 @@ struct SignedNumber : Required<K>, Names<K> {
 template <Key K, Key Name = K>
 struct Ignored : Required<K>, Names<Name> {
   static constexpr bool required = false;
-  static bool read(Scan& s, Event&, BodyContext&) {
+  static bool read(LineCursor& s, Event&, BodyContext&) {
     std::int64_t value = 0;
     return s.number(value);
   }
@@ -119,8 +119,8 @@ struct Ignored : Required<K>, Names<Name> {
 };
 
 // "mode 0100644"
-struct Mode : Required<"mode">, Names<"mode"> {
-  static bool read(Scan& s, Event& e, BodyContext&) { return s.octal(e.mode); }
+struct FileMode : Required<"mode">, Names<"mode"> {
+  static bool read(LineCursor& s, Event& e, BodyContext&) { return s.octal(e.mode); }
   static void print(Printer p, const Event& e) {
     fmt::format_to(std::back_inserter(p.out), "0{:o}", e.mode);
   }
@@ -131,7 +131,7 @@ struct Mode : Required<"mode">, Names<"mode"> {
 template <auto Table>
 struct Flags : Required<"flags">, Names<"flags"> {
   static constexpr auto flag_names = Table;
-  static bool read(Scan& s, Event& e, BodyContext& c) {
+  static bool read(LineCursor& s, Event& e, BodyContext& c) {
     bool number = false;
     if (!scan_flags(s, Table(), e.flags, unknown_flags(c, e), number)) return false;
     if (number) show_older(c, OlderThan::v4_0);
@@ -144,8 +144,8 @@ struct Flags : Required<"flags">, Names<"flags"> {
 };
 
 // "cr 1" or "cr CR_GOAL_LEN_FAST"
-struct Rung : Required<"cr">, Names<"cr"> {
-  static bool read(Scan& s, Event& e, BodyContext& c) {
+struct SearchCriterion : Required<"cr">, Names<"cr"> {
+  static bool read(LineCursor& s, Event& e, BodyContext& c) {
     if (!c.criterion.read(s, e.criterion)) return false;
     c.unknown_criteria += e.criterion == mb::Criterion::unknown;
     return true;
@@ -176,8 +176,8 @@ template <Key N>
 struct ExtentNames<N, true>
     : Names<N + Key("_group"), N + Key("_start"), N + Key("_len"), N + Key("_logical")> {};
 template <Key K, auto Member, bool Located = true, Key Name = K>
-struct Extent : Required<K>, ExtentNames<Name, Located> {
-  static bool read(Scan& s, Event& e, BodyContext&) {
+struct GroupExtent : Required<K>, ExtentNames<Name, Located> {
+  static bool read(LineCursor& s, Event& e, BodyContext&) {
     RecordedExtent& x = e.*Member;
     if (!s.number(x.group) || !s.ch('/') || !s.number(x.start) || !s.ch('/')) return false;
     std::int64_t len = 0;  // some events print it signed, others unsigned
@@ -205,7 +205,7 @@ struct Extent : Required<K>, ExtentNames<Name, Located> {
 
 // "WR": a letter for each flag of es::, nothing for no flags. Bits without a letter follow in
 // hexadecimal: "W0x10" is "WR" on kernels before 5.7.
-inline bool scan_status(Scan& s, Event& e, BodyContext& c) {
+inline bool scan_status(LineCursor& s, Event& e, BodyContext& c) {
   const ScannedLetters status = scan_letters(s, es_flag_names(), unknown_flags(c, e));
   e.flags = status.named | status.rest;
   if ((status.rest & es::referenced) != 0) show_older(c, OlderThan::v5_7);
@@ -217,8 +217,8 @@ inline void print_status(std::string& out, std::uint32_t flags) {
 }
 
 // "[12/8)": logical block and length.
-struct Range : Names<"lblk", "len"> {
-  static bool read(Scan& s, Event& e, BodyContext&) {
+struct LogicalRange : Names<"lblk", "len"> {
+  static bool read(LineCursor& s, Event& e, BodyContext&) {
     return s.ch('[') && s.number(e.logical) && s.ch('/') && s.number(e.count) && s.ch(')');
   }
   static void print(Printer p, const Event& e) {
@@ -229,11 +229,11 @@ struct Range : Names<"lblk", "len"> {
   }
 };
 // "es [12/8)"
-struct StatusRange : Required<"es">, Range {};
+struct StatusRange : Required<"es">, LogicalRange {};
 
 struct StatusLetters : Required<"status">, Names<"status"> {
   static constexpr auto flag_names = es_flag_names;
-  static bool read(Scan& s, Event& e, BodyContext& c) { return scan_status(s, e, c); }
+  static bool read(LineCursor& s, Event& e, BodyContext& c) { return scan_status(s, e, c); }
   static void print(Printer p, const Event& e) { print_status(p.out, e.flags); }
   static bool take(Record r, Event& e, BodyContext& c) {
     return r.flags(0, e.flags, unknown_flags(c, e));
@@ -244,14 +244,14 @@ struct StatusLetters : Required<"status">, Names<"status"> {
 // 0 and no letter.
 struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status"> {
   static constexpr auto flag_names = es_flag_names;
-  static bool read(Scan& s, Event& e, BodyContext& c) {
-    return s.number(e.found) && s.ch(' ') && Range::read(s, e, c) && s.ch(' ') &&
+  static bool read(LineCursor& s, Event& e, BodyContext& c) {
+    return s.number(e.found) && s.ch(' ') && LogicalRange::read(s, e, c) && s.ch(' ') &&
            s.number(e.block) && (s.at_end() || s.ch(' ')) && scan_status(s, e, c);
   }
   static void print(Printer p, const Event& e) {
     p.number(e.found);
     p.out += ' ';
-    Range::print(p, e);
+    LogicalRange::print(p, e);
     p.out += ' ';
     p.number(e.block);
     p.out += ' ';
@@ -278,7 +278,7 @@ struct Broken : Number<"broken", &Event::broken, "buddy"> {
 // ext4_trim_all_free.
 template <Key K, auto Member>
 struct NumberAndComma : Number<K, Member> {
-  static bool read(Scan& s, Event& e, BodyContext& c) {
+  static bool read(LineCursor& s, Event& e, BodyContext& c) {
     return Number<K, Member>::read(s, e, c) && s.ch(',');
   }
   static void print(Printer p, const Event& e) {
@@ -318,7 +318,7 @@ struct InputSize : Optional<Number<"i_size", &Event::i_size>> {
 // A field that only this project's kernels print. Its presence sets has_inputs.
 template <class Field>
 struct OwnField : Optional<Field> {
-  static bool read(Scan& s, Event& e, BodyContext& c) {
+  static bool read(LineCursor& s, Event& e, BodyContext& c) {
     e.has_inputs = true;
     return Field::read(s, e, c);
   }
@@ -346,13 +346,13 @@ template <Ending E, class... Fields>
 struct Body {
   // Reads the fields in this order with exactly one space between them. On false the caller tries
   // read_by_key().
-  static bool read_in_order(Scan& s, Event& e, BodyContext& c) {
+  static bool read_in_order(LineCursor& s, Event& e, BodyContext& c) {
     if (!(read_next<Fields>(s, e, c) && ...)) return false;
     s.spaces();
     return s.at_end();
   }
 
-  static bool read_by_key(Scan& s, Event& e, BodyContext& c) {
+  static bool read_by_key(LineCursor& s, Event& e, BodyContext& c) {
     std::uint32_t seen = 0;
     bool strangers = false;
     for (s.spaces(); !s.at_end(); s.spaces()) {
@@ -410,7 +410,7 @@ struct Body {
   static constexpr std::array<bool, sizeof...(Fields)> kRequired = {Fields::required...};
 
   template <class Field>
-  static bool read_next(Scan& s, Event& e, BodyContext& c) {
+  static bool read_next(LineCursor& s, Event& e, BodyContext& c) {
     if constexpr (!Field::required) {
       s.spaces();
       if (s.at_end()) {
@@ -446,7 +446,7 @@ struct Body {
     return -1;
   }
 
-  static bool read_field(int field, Scan& s, Event& e, BodyContext& c) {
+  static bool read_field(int field, LineCursor& s, Event& e, BodyContext& c) {
     int i = 0;
     bool good = false;
     ((i++ == field && (good = Fields::read(s, e, c))), ...);

@@ -59,7 +59,7 @@ bool hexadecimal(std::string_view text, std::uint32_t& value) {
 bool name_like(std::string_view text) {
   for (const char c : text) {
     const bool good =
-        (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || Scan::digit(c) || c == '_';
+        (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || LineCursor::digit(c) || c == '_';
     if (!good) return false;
   }
   return !text.empty();
@@ -77,11 +77,11 @@ std::span<const FlagName> es_flag_names() {
   return kEsNames;
 }
 
-bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flags,
+bool scan_flags(LineCursor& scan, std::span<const FlagName> names, std::uint32_t& flags,
                 std::uint64_t& unknown, bool& decimal) {
   flags = 0;
   if (scan.at_end() || *scan.p == ' ') return true;
-  if (Scan attempt = scan; attempt.number(flags) && (attempt.at_end() || *attempt.p == ' ')) {
+  if (LineCursor attempt = scan; attempt.number(flags) && (attempt.at_end() || *attempt.p == ' ')) {
     scan = attempt;
     decimal = true;
     return true;
@@ -108,7 +108,8 @@ bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flag
   }
 }
 
-ScannedLetters scan_letters(Scan& scan, std::span<const FlagName> names, std::uint64_t& unknown) {
+ScannedLetters scan_letters(LineCursor& scan, std::span<const FlagName> names,
+                            std::uint64_t& unknown) {
   ScannedLetters out;
   for (; !scan.at_end() && *scan.p != ' '; ++scan.p) {
     const char letter = *scan.p;
@@ -198,15 +199,15 @@ void CriterionReader::see_digit(unsigned digit) {
   saw_high_digit_ |= digit == 2 || digit == 3;
 }
 
-bool CriterionReader::read(Scan& scan, mb::Criterion& criterion) {
+bool CriterionReader::read(LineCursor& scan, mb::Criterion& criterion) {
   if (scan.at_end()) return false;
-  const Scan before = scan;
+  const LineCursor before = scan;
   if (scan.word() == kPastLastText) {
     criterion = read_unnamed(kPastLast);
     return true;
   }
   scan = before;
-  if (Scan::digit(*scan.p)) {
+  if (LineCursor::digit(*scan.p)) {
     unsigned digit = 0;
     if (!scan.number(digit)) return false;
     criterion = read_number(digit);

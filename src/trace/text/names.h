@@ -26,8 +26,8 @@ struct FlagName {
 // Reads "NAME|NAME|0x8000" up to the next space or the end; an empty text is 0. Counts names
 // missing from the table in `unknown` and ignores them. Sets `decimal` if the text is one number
 // without 0x. Returns false if a part is neither name nor number.
-[[nodiscard]] bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flags,
-                              std::uint64_t& unknown, bool& decimal);
+[[nodiscard]] bool scan_flags(LineCursor& scan, std::span<const FlagName> names,
+                              std::uint32_t& flags, std::uint64_t& unknown, bool& decimal);
 
 // Reads "WR" or "W0x10" up to the next space or the end: a letter for each flag, then the bits
 // without a letter. Counts letters missing from the table in `unknown` and ignores them.
@@ -35,7 +35,7 @@ struct ScannedLetters {
   std::uint32_t named = 0, rest = 0;
   bool good = true;
 };
-[[nodiscard]] ScannedLetters scan_letters(Scan& scan, std::span<const FlagName> names,
+[[nodiscard]] ScannedLetters scan_letters(LineCursor& scan, std::span<const FlagName> names,
                                           std::uint64_t& unknown);
 
 // Appends the flags as the kernel prints them: names, then the remaining bits in hexadecimal.
@@ -51,7 +51,7 @@ class CriterionReader {
 
   // Reads one token. An unknown number or "CR..." name becomes mb::Criterion::unknown. Returns
   // false for any other token.
-  [[nodiscard]] bool read(Scan& scan, mb::Criterion& criterion);
+  [[nodiscard]] bool read(LineCursor& scan, mb::Criterion& criterion);
   // Does the same for a number.
   [[nodiscard]] mb::Criterion read_number(unsigned number);
   // Reads a number that has no name on a kernel that prints names.

@@ -15,13 +15,13 @@ namespace {
 // A text format: how to read the prefix of its lines, and how to recognise it by a line.
 struct TextFormat {
   Format format;
-  bool (*read_prefix)(Scan&, Prefix&);
+  bool (*read_prefix)(LineCursor&, Prefix&);
   bool (*recognise)(std::string_view line);
 };
 
 bool is_ftrace(std::string_view line) {
   Prefix prefix;
-  Scan scan(line);
+  LineCursor scan(line);
   return line.starts_with("# tracer:") || line.starts_with("# entries-in-buffer/") ||
          (line.starts_with("CPU:") && line.find(" [LOST ") != std::string_view::npos) ||
          read_ftrace_prefix(scan, prefix);
@@ -30,7 +30,7 @@ bool is_ftrace(std::string_view line) {
 // trace-cmd pads the event's name; ftrace does not.
 bool is_trace_cmd(std::string_view line) {
   Prefix prefix;
-  Scan scan(line);
+  LineCursor scan(line);
   if (line.starts_with("cpus=") || line.ends_with(" EVENTS DROPPED]")) return true;
   return read_ftrace_prefix(scan, prefix) && prefix.has_body && scan.p - 2 > line.data() &&
          scan.p[-1] == ' ' && scan.p[-2] == ' ';
@@ -38,7 +38,7 @@ bool is_trace_cmd(std::string_view line) {
 
 bool is_perf(std::string_view line) {
   Prefix prefix;
-  Scan scan(line);
+  LineCursor scan(line);
   return read_perf_prefix(scan, prefix) && !prefix.system.empty();
 }
 
@@ -89,7 +89,7 @@ class NoiseLimit {
 class TextTrace final : public Trace {
  public:
   TextTrace(std::unique_ptr<ByteSource> bytes, const TextFormat& format, std::string name,
-            const OpenOptions& options)
+            const ReadOptions& options)
       : Trace(std::move(name)),
         lines_(std::move(bytes)),
         read_prefix_(format.read_prefix),
@@ -118,7 +118,7 @@ class TextTrace final : public Trace {
  private:
   // Turns a line into an event. Returns false if the line holds no event to deliver.
   Result<bool> read_line(std::string_view line, Event& event) {
-    Scan scan(line);
+    LineCursor scan(line);
     Prefix prefix;
     if (line.empty() || line.front() == '#' || !read_prefix_(scan, prefix))
       return read_odd_line(line, event);
@@ -144,7 +144,7 @@ class TextTrace final : public Trace {
   }
 
   // Handles an event of an unknown kind. perf's report of losses looks like one.
-  Result<bool> read_unknown(const Prefix& prefix, Scan scan, Event& event) {
+  Result<bool> read_unknown(const Prefix& prefix, LineCursor scan, Event& event) {
     if (!prefix.name.starts_with("PERF_RECORD_LOST")) {
       summary_.add_unknown(prefix.name);
       return false;
@@ -183,7 +183,7 @@ class TextTrace final : public Trace {
 
   // Reads "# entries-in-buffer/entries-written: 10/12   #P:1".
   void read_entries(std::string_view line) {
-    Scan scan(line.substr(line.find(':') + 1));
+    LineCursor scan(line.substr(line.find(':') + 1));
     scan.spaces();
     std::uint64_t kept = 0, written = 0;
     if (!scan.number(kept) || !scan.ch('/') || !scan.number(written)) return;
@@ -235,8 +235,8 @@ class TextTrace final : public Trace {
   }
 
   LineReader lines_;
-  bool (*read_prefix_)(Scan&, Prefix&);
-  OpenOptions options_;
+  bool (*read_prefix_)(LineCursor&, Prefix&);
+  ReadOptions options_;
   const std::uint32_t* only_ = options_.device ? &*options_.device : nullptr;
   BodyContext context_;
   std::vector<Event> batch_;
@@ -262,7 +262,7 @@ Format recognise_text(std::string_view head) {
 }
 
 std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
-                                  std::string name, const OpenOptions& options) {
+                                  std::string name, const ReadOptions& options) {
   return std::make_unique<TextTrace>(std::move(bytes), row_of(format), std::move(name), options);
 }
 
@@ -271,7 +271,7 @@ namespace {
 // Whether the line is one of our events with raw fields: "dev=8388609 ino=12".
 bool is_raw_event(std::string_view line) {
   Prefix prefix;
-  Scan scan(line);
+  LineCursor scan(line);
   if (!read_ftrace_prefix(scan, prefix) || !prefix.has_body || !kind_of(prefix.name)) return false;
   scan.spaces();
   return scan.word().find('=') != std::string_view::npos;
@@ -288,7 +288,7 @@ bool is_perf_trace(std::string_view line) {
 // Whether the line is like
 // "  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]".
 bool is_blkparse(std::string_view line) {
-  Scan s(line);
+  LineCursor s(line);
   std::uint64_t number = 0;
   s.spaces();
   if (!s.number(number) || !s.ch(',')) return false;

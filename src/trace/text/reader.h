@@ -15,7 +15,7 @@ namespace e4r::trace {
 
 // Opens a trace in a text format. Text without events is a trace without events.
 [[nodiscard]] std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
-                                                std::string name, const OpenOptions& options);
+                                                std::string name, const ReadOptions& options);
 
 // Recognises trace forms that lack information a replay needs, by the first bytes of a file.
 // Returns a message that names the form and what to give instead; empty for all others.

@@ -40,7 +40,7 @@ constexpr std::size_t kLatencyTaskColumns = 8;
 constexpr std::size_t kSearchedColumns = 256;
 
 // Reads "1417.067914", "1417.067914123" or a plain count ("3" with the counter clock).
-bool read_time(Scan& s, std::uint64_t& ns) {
+bool read_time(LineCursor& s, std::uint64_t& ns) {
   std::uint64_t seconds = 0;
   if (!s.number(seconds)) return false;
   if (!s.ch('.')) {
@@ -62,7 +62,7 @@ bool read_time(Scan& s, std::uint64_t& ns) {
 
 // Reads the unit of the latency format, "114827us!", after the digits: microseconds, and a mark for
 // long waits.
-bool read_latency_unit(Scan& s, std::uint64_t& ns) {
+bool read_latency_unit(LineCursor& s, std::uint64_t& ns) {
   if (!s.literal("us")) return true;
   if (ns > UINT64_MAX / 1000) return false;
   ns *= 1000;
@@ -71,12 +71,12 @@ bool read_latency_unit(Scan& s, std::uint64_t& ns) {
   return true;
 }
 
-bool read_cpu(Scan& s, std::uint16_t& cpu) {
+bool read_cpu(LineCursor& s, std::uint16_t& cpu) {
   return s.ch('[') && s.number(cpu) && s.ch(']');
 }
 
 // Reads the event's name up to its colon, or a bare word as function tracers print it.
-bool read_name(Scan& s, Prefix& prefix) {
+bool read_name(LineCursor& s, Prefix& prefix) {
   const char* start = s.p;
   while (!s.at_end() && *s.p != ':' && *s.p != ' ') ++s.p;
   prefix.name = {start, static_cast<std::size_t>(s.p - start)};
@@ -86,7 +86,7 @@ bool read_name(Scan& s, Prefix& prefix) {
 }
 
 // Skips "(+12)   " of `trace-cmd report --ts-diff`, or the blanks in its place on the first line.
-void skip_difference(Scan& s) {
+void skip_difference(LineCursor& s) {
   s.spaces();
   if (!s.literal("(+")) return;
   while (!s.at_end() && *s.p != ')') ++s.p;
@@ -95,7 +95,7 @@ void skip_difference(Scan& s) {
 }
 
 // Reads from the pid on: "123  (456) [001] d..2. 1.000000: name: " or "123 1d..2. 1us : name: ".
-bool read_after_dash(Scan& s, Prefix& prefix) {
+bool read_after_dash(LineCursor& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || !s.ch(' ')) return false;
   s.spaces();
   if (s.ch('(')) {  // the tgid
@@ -106,7 +106,7 @@ bool read_after_dash(Scan& s, Prefix& prefix) {
   if (!s.at_end() && *s.p == '[') {
     if (!read_cpu(s, prefix.cpu) || !s.ch(' ')) return false;
     s.spaces();
-    if (!s.at_end() && !Scan::digit(*s.p)) s.word();  // irqs-off, need-resched, ...
+    if (!s.at_end() && !LineCursor::digit(*s.p)) s.word();  // irqs-off, need-resched, ...
   } else {
     if (!s.number(prefix.cpu)) return false;
     if (s.word().empty()) return false;
@@ -121,7 +121,7 @@ bool read_after_dash(Scan& s, Prefix& prefix) {
 }
 
 // Reads from the pid on: "123/124 [001] 1.000000: ext4:name: ".
-bool read_after_task(Scan& s, Prefix& prefix) {
+bool read_after_task(LineCursor& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || (s.ch('/') && !s.number(prefix.pid)) || !s.ch(' ')) return false;
   s.spaces();
   prefix.has_cpu = !s.at_end() && *s.p == '[';
@@ -143,8 +143,8 @@ bool read_after_task(Scan& s, Prefix& prefix) {
 
 // Calls `rest` on the line from `column` on. On success the scan continues where `rest` ended.
 template <class Rest>
-bool try_at(Scan& scan, std::size_t column, Prefix& prefix, Rest rest) {
-  Scan attempt = scan;
+bool try_at(LineCursor& scan, std::size_t column, Prefix& prefix, Rest rest) {
+  LineCursor attempt = scan;
   attempt.p += column;
   if (!rest(attempt, prefix)) return false;
   scan = attempt;
@@ -153,7 +153,7 @@ bool try_at(Scan& scan, std::size_t column, Prefix& prefix, Rest rest) {
 
 }  // namespace
 
-bool read_ftrace_prefix(Scan& scan, Prefix& prefix) {
+bool read_ftrace_prefix(LineCursor& scan, Prefix& prefix) {
   const std::string_view line = scan.rest();
   for (const std::size_t column : {kTaskColumns, kLatencyTaskColumns})
     if (line.size() > column && line[column] == '-' &&
@@ -164,21 +164,21 @@ bool read_ftrace_prefix(Scan& scan, Prefix& prefix) {
   return false;
 }
 
-bool read_perf_prefix(Scan& scan, Prefix& prefix) {
+bool read_perf_prefix(LineCursor& scan, Prefix& prefix) {
   const std::string_view line = scan.rest();
   if (line.size() > kTaskColumns && line[kTaskColumns] == ' ') {
     const std::size_t pid = line.find_first_not_of(' ', kTaskColumns);
     if (pid != std::string_view::npos && try_at(scan, pid, prefix, read_after_task)) return true;
   }
   for (std::size_t i = 0; i < line.size() && i < kSearchedColumns; ++i)
-    if (Scan::digit(line[i]) && (i == 0 || line[i - 1] == ' ') &&
+    if (LineCursor::digit(line[i]) && (i == 0 || line[i - 1] == ' ') &&
         try_at(scan, i, prefix, read_after_task))
       return true;
   return false;
 }
 
 std::optional<LostMarker> read_lost_marker(std::string_view line) {
-  Scan s(line);
+  LineCursor s(line);
   LostMarker marker;
   s.spaces();
   if (s.literal("LOST ")) {
@@ -187,7 +187,7 @@ std::optional<LostMarker> read_lost_marker(std::string_view line) {
   }
   if (!s.literal("CPU:") || !s.number(marker.cpu) || !s.literal(" [")) return std::nullopt;
   const bool ftrace = s.literal("LOST ");
-  if (!s.at_end() && Scan::digit(*s.p) && (!s.number(marker.count) || !s.ch(' ')))
+  if (!s.at_end() && LineCursor::digit(*s.p) && (!s.number(marker.count) || !s.ch(' ')))
     return std::nullopt;
   if (!s.literal(ftrace ? "EVENTS]" : "EVENTS DROPPED]")) return std::nullopt;
   return marker;

@@ -63,11 +63,11 @@ class LineReader {
 // A position in a line. The byte at `end` is readable and not a digit (LineReader ensures it), so
 // runs of digits need no bound check. Functions return whether they matched. After false, `p` lies
 // anywhere between its old place and the mismatch.
-struct Scan {
+struct LineCursor {
   const char* p;
   const char* end;
 
-  explicit Scan(std::string_view line) : p(line.data()), end(line.data() + line.size()) {}
+  explicit LineCursor(std::string_view line) : p(line.data()), end(line.data() + line.size()) {}
 
   [[nodiscard]] std::size_t left() const { return static_cast<std::size_t>(end - p); }
   [[nodiscard]] bool at_end() const { return p >= end; }
@@ -160,10 +160,10 @@ struct Prefix {
 // "task-pid  (tgid) [cpu] flags time: name: " of ftrace, with or without tgid and flags. Also reads
 // the latency format ("task-pid cpuflags time us: name: ") and trace-cmd report, which pads the
 // name.
-[[nodiscard]] bool read_ftrace_prefix(Scan& scan, Prefix& prefix);
+[[nodiscard]] bool read_ftrace_prefix(LineCursor& scan, Prefix& prefix);
 
 // "task pid/tid [cpu] time: system:name: " of perf script. pid or tid, and the cpu, may be missing.
-[[nodiscard]] bool read_perf_prefix(Scan& scan, Prefix& prefix);
+[[nodiscard]] bool read_perf_prefix(LineCursor& scan, Prefix& prefix);
 
 // A line that reports lost events: "CPU:1 [LOST 12 EVENTS]" (ftrace), "CPU:1 [12 EVENTS DROPPED]"
 // (trace-cmd), "LOST 12 events!" (perf). "PERF_RECORD_LOST lost 12" of perf script has an event's

@@ -89,8 +89,9 @@ Result<Sides> sides_of(const Options& options) {
     asked.image = asked.named = image.path();
     asked.tunables = image.tunables();
     asked.loaded = loaded;
-    E4R_TRY(std::unique_ptr<guest::Kernel> started, guest::Kernel::start(image.source(), asked));
-    guest::Kernel* const runs = started.get();
+    E4R_TRY(std::unique_ptr<guest::KernelDecider> started,
+            guest::KernelDecider::start(image.source(), asked));
+    guest::KernelDecider* const runs = started.get();
     return Other{std::move(started), [runs](Heard heard) { runs->run_ahead(std::move(heard)); }};
   };
   return out;

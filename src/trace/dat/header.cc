@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "trace/dat/recording.h"
+#include "trace/dat/header.h"
 
 #include <zlib.h>
 #include <zstd.h>
@@ -108,7 +108,7 @@ class Reader {
   Reader(std::string_view file, bool lenient, std::vector<std::string>& warnings)
       : file_(file), lenient_(lenient), warnings_(&warnings) {}
 
-  Result<Recording> read() {
+  Result<DatHeader> read() {
     if (!file_.starts_with(kMagic)) return error("is not a trace-cmd recording");
     Cursor head(file_, false);
     head.take(kMagic.size());
@@ -406,7 +406,7 @@ class Reader {
   std::string_view file_;
   bool lenient_;
   std::vector<std::string>* warnings_;
-  Recording out_;
+  DatHeader out_;
   std::uint32_t page_size_ = 0;
   std::uint32_t cpu_count_ = 0;
   std::string clock_;
@@ -427,8 +427,8 @@ std::uint64_t TimeRule::apply(std::uint64_t stamp) const {
   return stamp + static_cast<std::uint64_t>(offset);
 }
 
-Result<Recording> read_recording(std::string_view file, bool lenient,
-                                 std::vector<std::string>& warnings) {
+Result<DatHeader> read_dat_header(std::string_view file, bool lenient,
+                                  std::vector<std::string>& warnings) {
   return Reader(file, lenient, warnings).read();
 }
 

@@ -59,7 +59,7 @@ struct TimeRule {
 // The head of a trace.dat of version 6 or 7: its contents and their places. Sources:
 // trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6. Files written by it supplied what
 // these pages omit (the options of version 6, the units of DATE).
-struct Recording {
+struct DatHeader {
   unsigned version = 0;
   bool big_endian = false;
   PageShape page;
@@ -73,7 +73,7 @@ struct Recording {
 // Reads the head of a file in memory. Every CPU's part lies inside the file, and no two parts
 // overlap. If `lenient`, parts that reach past the end are shortened, with a line for each in
 // `warnings`. An Error does not name the file.
-[[nodiscard]] Result<Recording> read_recording(std::string_view file, bool lenient,
-                                               std::vector<std::string>& warnings);
+[[nodiscard]] Result<DatHeader> read_dat_header(std::string_view file, bool lenient,
+                                                std::vector<std::string>& warnings);
 
 }  // namespace e4r::trace::dat
