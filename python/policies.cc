@@ -71,7 +71,7 @@ bool truth(const py::object& answer) {
 }
 
 // Parses the result of choose(): None, a group or its number.
-std::optional<std::uint32_t> chosen(const plugin::Search& search, const py::object& answer) {
+std::optional<std::uint32_t> parse_choice(const plugin::Search& search, const py::object& answer) {
   if (answer.is_none()) return std::nullopt;
   long long number = number_of_group(answer.ptr());
   if (number < 0) {
@@ -114,7 +114,7 @@ struct Functions {
   static std::optional<std::uint32_t> choose(plugin::Search& search) {
     return ask(std::optional<std::uint32_t>(), [&] {
       const GivenSearch given(search, true);
-      return chosen(search, invoke(all_slots[N], names().choose, given.object()));
+      return parse_choice(search, invoke(all_slots[N], names().choose, given.object()));
     });
   }
   static void leave(plugin::Search& search) {
@@ -156,7 +156,7 @@ plugin::Rung library_rung(const std::string& policy, const std::string& criterio
 }
 
 // The library keeps pointers to some texts, also in reports, so these texts are never freed.
-const char* kept_text(const std::string& text) {
+const char* keep_text(const std::string& text) {
   static std::set<std::string> all;
   return all.insert(text).first->c_str();
 }
@@ -185,8 +185,8 @@ plugin::Rung rung_of(const OwnRung& own, const SlotFunctions& functions) {
   if (const std::optional<Criterion> criterion = criterion_named(own.criterion))
     out.criterion = *criterion;
   else
-    out.name = kept_text(own.criterion);
-  out.meaning = kept_text(own.meaning);
+    out.name = keep_text(own.criterion);
+  out.meaning = keep_text(own.meaning);
   out.fast = own.fast;
   out.striped = own.striped;
   out.scan = scan_named(own.scan);

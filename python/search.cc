@@ -118,7 +118,7 @@ PyObject* get_of_group(PyObject* self, void*) {
 }
 
 // The search, if choose() or leave() may change it; otherwise null with an exception set.
-plugin::Search* changed(PyObject* self) {
+plugin::Search* changeable_search(PyObject* self) {
   const plugin::Search* const search = search_of(self);
   if (search == nullptr) return nullptr;
   if (reinterpret_cast<SearchObject*>(self)->changes) return const_cast<plugin::Search*>(search);
@@ -127,7 +127,7 @@ plugin::Search* changed(PyObject* self) {
 }
 
 int set_goal_len(PyObject* self, PyObject* value, void*) {
-  plugin::Search* const search = changed(self);
+  plugin::Search* const search = changeable_search(self);
   if (search == nullptr) return -1;
   if (value == nullptr) {
     PyErr_SetString(PyExc_AttributeError, "goal_len cannot be deleted");
@@ -142,14 +142,14 @@ int set_goal_len(PyObject* self, PyObject* value, void*) {
 // ---- Methods of a search.
 
 PyObject* restore_goal(PyObject* self, PyObject*) {
-  plugin::Search* const search = changed(self);
+  plugin::Search* const search = changeable_search(self);
   if (search == nullptr) return nullptr;
   plugin::restore_goal(*search);
   Py_RETURN_NONE;
 }
 
 PyObject* count_group(PyObject* self, PyObject*) {
-  plugin::Search* const search = changed(self);
+  plugin::Search* const search = changeable_search(self);
   if (search == nullptr) return nullptr;
   plugin::count_group(*search);
   Py_RETURN_NONE;

@@ -103,7 +103,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   Prealloc* pa = preallocs_.find_of_inode(request, search);
   out.inputs.mode = choose_mode(request, pa != nullptr, search);
   if (pa == nullptr) pa = preallocs_.find_of_cpu(request, search);
-  pa = agreed(search, aligned(search, pa));
+  pa = keep_if_accepted(search, keep_if_aligned(search, pa));
   out.prealloc = pa != nullptr || (search.refused && guide->dictated().prealloc);
   if (pa != nullptr)
     preallocs_.use(search, *pa);
@@ -154,10 +154,10 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal) con
   trial.goal_len = goal.goal.len;
   trial.flags |= goal.flags;
   trial.goes_on_from = search.goes_on_from;
-  return tried(trial);
+  return try_search(trial);
 }
 
-Decision Allocator::tried(Search& trial) const {
+Decision Allocator::try_search(Search& trial) const {
   trial.trial = true;
   GroupSearch(trial, policy_).run(streams_, start_);
   state_.unload(std::exchange(trial.loaded_for_trial, {}));
@@ -176,19 +176,19 @@ std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& gu
   Prealloc* pa = preallocs_.find_of_inode(request, trial);
   (void)choose_mode(request, pa != nullptr, trial);
   if (pa == nullptr) pa = preallocs_.find_of_cpu(request, trial);
-  pa = agreed(trial, aligned(trial, pa));
+  pa = keep_if_accepted(trial, keep_if_aligned(trial, pa));
   if (trial.refused) return false;
   if (pa != nullptr) return true;
   read_stream(request, trial);
   (void)set_goal(request, trial);
   trial.guide = nullptr;
   const Search begun = trial;
-  const Decision found = tried(trial);
+  const Decision found = try_search(trial);
   if (guide.confirms(found)) return true;
   if (policy_.kernel.groups.tries_lock && found.success) {
     trial.restart(begun);
     trial.passed_over = found.result.group;
-    if (guide.confirms(tried(trial))) return true;
+    if (guide.confirms(try_search(trial))) return true;
   }
   return trial.unsure ? std::nullopt : std::optional(false);
 }
@@ -204,7 +204,7 @@ bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   trial.goal_len = begun.goal_len;
   trial.goes_on_from = begun.goes_on_from;
   trial.passed_over = refused.best.group;
-  return refused.guide->confirms(tried(trial));
+  return refused.guide->confirms(try_search(trial));
 }
 
 // Decides whether to serve the request for the file or for the CPU's locality group.
@@ -260,7 +260,7 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
 
 // Returns `pa`, or null if its blocks for the request are not aligned. The request then makes no
 // preallocation, because that would overlap `pa` in the file.
-Prealloc* Allocator::aligned(Search& search, Prealloc* pa) const {
+Prealloc* Allocator::keep_if_aligned(Search& search, Prealloc* pa) const {
   if (pa == nullptr || search.extsize == 0 || !is_aligned_request(search)) return pa;
   const Extent part = preallocs_.served_from(search, *pa);
   const std::uint32_t len = search.orig.len;
@@ -271,7 +271,7 @@ Prealloc* Allocator::aligned(Search& search, Prealloc* pa) const {
 
 // Returns `pa`, or null if the guide refuses it. The guide may also refuse a null `pa`, that is,
 // that no preallocation serves the request.
-Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
+Prealloc* Allocator::keep_if_accepted(Search& search, Prealloc* pa) const {
   if (search.guide == nullptr) return pa;
   const Extent part = pa == nullptr ? Extent{} : preallocs_.served_from(search, *pa);
   if (search.guide->accepts({true, search.goal, part})) return pa;
@@ -317,10 +317,10 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
       search_guided(search);
     else
       GroupSearch(search, policy_).run(streams_, start_);
-    start_.ended(search.status == Search::Status::found ? search.best.group : 0);
+    start_.finish(search.status == Search::Status::found ? search.best.group : 0);
     if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);
-    search.tell(&SearchObserver::retried, discarded);
+    search.tell(&SearchObserver::on_retry, discarded);
     if (discarded) continue;
     if ((search.flags & mb::strict_check) != 0) break;
     search.flags |= mb::strict_check;
@@ -331,7 +331,7 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
       !search.guide->accepts({false, search.goal, {}})) {
     impose(search);
     search.taken = search.best;
-    start_.ended(search.best.group);
+    start_.finish(search.best.group);
   }
   if (search.status != Search::Status::found) return;
   if ((search.flags & mb::stream_alloc) != 0)
@@ -346,7 +346,7 @@ void Allocator::search_trimmed(Search& search) {
   if (search.goal.len == len) return;
   search.goal.len = search.goal_len = len;
   GroupSearch(search, policy_).run(streams_, start_);
-  start_.ended(search.status == Search::Status::found ? search.best.group : 0);
+  start_.finish(search.status == Search::Status::found ? search.best.group : 0);
 }
 
 // Decides which part of the file the found clusters serve. Returns false if they cannot become a

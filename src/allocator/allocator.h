@@ -77,9 +77,9 @@ class Allocator {
   [[nodiscard]] Error told_fault() const;
   [[nodiscard]] Mode choose_mode(const Request& request, bool has_prealloc, Search& search);
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
-  state::Prealloc* aligned(Search& search, state::Prealloc* pa) const;
-  state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
-  Decision tried(Search& trial) const;
+  state::Prealloc* keep_if_aligned(Search& search, state::Prealloc* pa) const;
+  state::Prealloc* keep_if_accepted(Search& search, state::Prealloc* pa) const;
+  Decision try_search(Search& trial) const;
   bool passes_over(const Search& begun, const Search& refused) const;
   void read_stream(const Request& request, Search& search) const;
   void search_guided(Search& search);

@@ -48,7 +48,7 @@ void GroupSearch::try_goal() {
   const bool off_stripe = whole && search_.goal.len == search_.stripe && stripe > 0 &&
                           state_.geometry().block_of(extent.group, extent.start) % stripe != 0;
   const bool will_do = !off_stripe && (whole || merge);
-  search_.tell(&SearchObserver::tried_goal, search_, extent, will_do);
+  search_.tell(&SearchObserver::on_goal, search_, extent, will_do);
   if (!will_do) return;
   ++search_.found;
   search_.best = extent;
@@ -120,7 +120,7 @@ void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
   if (tries_lock(policy_, rung) && leave(group)) return;
   const bool good = good_enough(rung, group);
-  search_.tell(&SearchObserver::looked, search_, rung, state_.group(group));
+  search_.tell(&SearchObserver::on_group, search_, rung, state_.group(group));
   if (good) scan(rung, state_.group(group));
 }
 
@@ -135,7 +135,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
   std::uint32_t group = first_group();
   search_.linear_left = static_cast<std::uint32_t>(search_.tunables.mb_max_linear_groups);
   read_ahead_.begin(group);
-  search_.tell(&SearchObserver::rung, search_, rung, group);
+  search_.tell(&SearchObserver::on_rung, search_, rung, group);
   bool dry = false;  // the lists have no further group
   std::uint32_t looked = 0;
   for (; looked < groups; ++looked) {
@@ -151,7 +151,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       step(group);
     } else {
       const auto next = ask(rung);
-      search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, next);
+      search_.tell(&SearchObserver::on_index, rung.criterion, search_.goal.len, next);
       group = next.value_or(group);
       dry = !next;
     }
@@ -177,7 +177,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   const std::uint32_t groups = search_.groups;
   search_.criterion = rung.criterion;
   std::uint32_t group = first_group();
-  search_.tell(&SearchObserver::rung, search_, rung, group);
+  search_.tell(&SearchObserver::on_rung, search_, rung, group);
   if (!std::exchange(walked_, false)) {
     read_ahead_.begin(group);
     const std::uint64_t linear = search_.tunables.mb_max_linear_groups;
@@ -196,7 +196,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   }
   search_classes(rung, group);
   if (search_.status != Status::going) return index + 1;
-  search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, std::nullopt);
+  search_.tell(&SearchObserver::on_index, rung.criterion, search_.goal.len, std::nullopt);
   ++search_.counters[rung.criterion].useless_loops;
   if (rung.leave != nullptr) rung.leave(search_);
   return index + 1;
@@ -223,8 +223,7 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
                                    : state_.average_set(wanted.order);
   auto& counters = search_.counters[rung.criterion];
   std::uint32_t group = set.next(first);
-  if (group < end)
-    search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, group);
+  if (group < end) search_.tell(&SearchObserver::on_index, rung.criterion, search_.goal.len, group);
   for (; group < end; group = set.next(group + 1)) {
     ++counters.groups_considered;
     visit(rung, group);
@@ -245,7 +244,7 @@ std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uin
   }
   steps = std::min(steps, left);
   search_.counters[rung.criterion].groups_considered += steps;
-  if (steps > 0) search_.tell(&SearchObserver::passed, group, steps, least);
+  if (steps > 0) search_.tell(&SearchObserver::on_pass, group, steps, least);
   group = (group + steps) % groups;
   return steps;
 }
@@ -286,7 +285,7 @@ void GroupSearch::scan(const Rung& rung, Group& group) {
       (!striped || stripes_.then_any))
     scan_extents(group, rung.lengths);
   search_.counters[rung.criterion].extents_scanned += search_.found - found_before;
-  search_.tell(&SearchObserver::scanned, group, search_.found);
+  search_.tell(&SearchObserver::on_scan, group, search_.found);
 }
 
 void GroupSearch::scan_chunks(Group& group) {
@@ -358,7 +357,7 @@ void GroupSearch::measure(Group& group, const Extent& extent) {
   const bool better =
       at_once || best.len == 0 ||
       (longer_is_better ? extent.len > best.len : extent.len > wanted && extent.len < best.len);
-  search_.tell(&SearchObserver::measured, extent, better);
+  search_.tell(&SearchObserver::on_extent, extent, better);
   if (at_once) {
     best = extent;
     take_best(group);
@@ -399,7 +398,7 @@ void GroupSearch::take_best(Group& group) {
   search_.taken = search_.best;
   search_.status = Status::found;
   search_.tail = split.tail & mb::recorded_bits;
-  search_.tell(&SearchObserver::took, search_.taken);
+  search_.tell(&SearchObserver::on_take, search_.taken);
   search_.split_order = split.order;
 }
 
@@ -408,7 +407,7 @@ void GroupSearch::take_best(Group& group) {
 void GroupSearch::take_best_or_anything() {
   Group& group = state_.group(search_.best.group);
   load(group.number);
-  search_.tell(&SearchObserver::came_back, group);
+  search_.tell(&SearchObserver::on_return, group);
   if (!group.corrupt && !search_.loses_best) {
     const Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
     if (extent.len > 0) {

@@ -93,7 +93,7 @@ constexpr Kernel by_lists_6_5() {
   kernel.name = "Linux 6.5";
   kernel.read_ahead = kReadAhead6_5;
   kernel.stripe = kStripe6_5;
-  kernel.preallocs = placed(kPreallocs6_5, Placement::over_start);
+  kernel.preallocs = with_placement(kPreallocs6_5, Placement::over_start);
   return kernel;
 }
 

@@ -36,32 +36,32 @@ class SearchObserver {
   virtual ~SearchObserver() = default;
   // The search tried the goal's place. `found` starts there; its length is 0 when the place is in
   // use.
-  virtual void tried_goal(const Search&, const Extent& /*found*/, bool /*taken*/) {}
+  virtual void on_goal(const Search&, const Extent& /*found*/, bool /*taken*/) {}
   // A rung begins at `group`.
-  virtual void rung(const Search&, const Rung&, std::uint32_t /*group*/) {}
+  virtual void on_rung(const Search&, const Rung&, std::uint32_t /*group*/) {}
   // A rung looked at a group; refusal() gives the verdict.
-  virtual void looked(const Search&, const Rung&, const state::Group&) {}
+  virtual void on_group(const Search&, const Rung&, const state::Group&) {}
   // A walk skipped `count` groups, starting at `group`, that have fewer than `least` free clusters.
-  virtual void passed(std::uint32_t /*group*/, std::uint32_t /*count*/, std::uint32_t /*least*/) {}
+  virtual void on_pass(std::uint32_t /*group*/, std::uint32_t /*count*/, std::uint32_t /*least*/) {}
   // The rung asked the order lists, or one class of groups, for a goal of `len` clusters; nullopt
   // when they have no further group.
-  virtual void asked_index(mb::Criterion, std::uint32_t /*len*/,
-                           std::optional<std::uint32_t> /*group*/) {}
+  virtual void on_index(mb::Criterion, std::uint32_t /*len*/,
+                        std::optional<std::uint32_t> /*group*/) {}
   // The scan examined a free extent. `best`: it is now the best candidate.
-  virtual void measured(const Extent&, bool /*best*/) {}
+  virtual void on_extent(const Extent&, bool /*best*/) {}
   // The scan of a group is over; `found` counts the extents that the search has examined so far.
-  virtual void scanned(const state::Group&, std::uint32_t /*found*/) {}
-  // The search took clusters out of the buddy: during a scan, or after tried_goal or came_back.
-  virtual void took(const Extent&) {}
+  virtual void on_scan(const state::Group&, std::uint32_t /*found*/) {}
+  // The search took clusters out of the buddy: during a scan, or after on_goal or on_return.
+  virtual void on_take(const Extent&) {}
   // The group's buddy was generated. Groups that share a page are loaded one after the other.
-  virtual void loaded(std::uint32_t /*group*/) {}
+  virtual void on_load(std::uint32_t /*group*/) {}
   // The search reached its limit and returns to the group of its best candidate.
-  virtual void came_back(const state::Group&) {}
+  virtual void on_return(const state::Group&) {}
   // A preallocation in this group was dropped: it was used up, or its locality group had too many.
-  virtual void dropped(std::uint32_t /*group*/) {}
+  virtual void on_drop(std::uint32_t /*group*/) {}
   // Nothing was found, and the search starts again. `discarded`: preallocations were given back
   // first.
-  virtual void retried(bool /*discarded*/) {}
+  virtual void on_retry(bool /*discarded*/) {}
 };
 
 // Why the rung refuses the group in its present state; Refusal::none if it accepts the group.

@@ -169,7 +169,7 @@ void Preallocations::finish(const Request& request, const Search& search, Preall
     if (pa.free > 0) requeue(&search, request.cpu, pa);
   }
   if (pa.free > 0) return;
-  search.tell(&SearchObserver::dropped, search.best.group);
+  search.tell(&SearchObserver::on_drop, search.best.group);
   state_.drop(pa);
 }
 
@@ -199,7 +199,7 @@ void Preallocations::requeue(const Search* search, std::uint32_t cpu, Prealloc& 
   }
   for (auto it = going.rbegin(); it != going.rend(); ++it) {
     if (search != nullptr)
-      search->tell(&SearchObserver::dropped, state_.geometry().group_of((*it)->block));
+      search->tell(&SearchObserver::on_drop, state_.geometry().group_of((*it)->block));
     give_back(**it);
   }
 }

@@ -43,7 +43,7 @@ inline constexpr PreallocRules kPreallocs6_5 = {.kept = PreallocRules::Kept::by_
                                                 .result_as_placed = false,
                                                 .counted_whole = true,
                                                 .checks_goal = true};
-[[nodiscard]] constexpr PreallocRules placed(PreallocRules rules, Placement placement) {
+[[nodiscard]] constexpr PreallocRules with_placement(PreallocRules rules, Placement placement) {
   rules.placed = placement;
   return rules;
 }

@@ -24,7 +24,7 @@ std::int64_t round_down(std::int64_t n, std::int64_t unit) {
 }
 
 // The range that the file's size alone suggests.
-Range predicted(const Geometry& geometry, const Extent& orig, SizeStep step) {
+Range predict(const Geometry& geometry, const Extent& orig, SizeStep step) {
   const std::uint32_t bits = geometry.block_bits;
   const auto chunk = [&](std::uint64_t bytes) {
     const auto blocks = static_cast<std::int64_t>(bytes >> bits);
@@ -95,7 +95,7 @@ Normalized normalize(const Geometry& geometry, const Search& search, const Reque
                      const state::InodePreallocs* preallocs, SizeStep step,
                      NeighbourGoal neighbour) {
   const Extent& orig = search.orig;
-  Range range = predicted(geometry, orig, step);
+  Range range = predict(geometry, orig, step);
   if (search.extsize != 0)
     range = {
         orig.logical,

@@ -60,7 +60,7 @@ struct Search {
   mb::Criterion criterion = mb::Criterion::cr0;
   Status status = Status::going;
   // A trial only shows what would be found: it takes nothing, and in the end no more groups are
-  // loaded than before (Allocator::tried).
+  // loaded than before (Allocator::try_search).
   bool trial = false;
   bool unsure = false;  // a trial met a policy that loads groups by itself
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
@@ -86,7 +86,7 @@ struct Search {
   void load(std::uint32_t group) {
     if (!state.group(group).need_init) return;
     counters.buddies_generated +=
-        state.load(group, [this](std::uint32_t loaded) { tell(&SearchObserver::loaded, loaded); });
+        state.load(group, [this](std::uint32_t loaded) { tell(&SearchObserver::on_load, loaded); });
   }
 
   // Reports a step to the observer, if there is one.
@@ -172,7 +172,7 @@ class SearchStart {
     search.goal.group = reaches ? cursor_ : 0;
   }
   // A search is over; `group` is that of the find, or 0.
-  void ended(std::uint32_t group) { cursor_ = group; }
+  void finish(std::uint32_t group) { cursor_ = group; }
 
  private:
   static void spread(Search& search, std::uint64_t number) {

@@ -83,46 +83,45 @@ void StepClock::hold(std::uint32_t group, bool tries, std::uint64_t ns) {
   add_step(LockStep::kOfGroup | group, group_, What::let_go);
 }
 
-void StepClock::tried_goal(const Search& search, const Extent&, bool) {
+void StepClock::on_goal(const Search& search, const Extent&, bool) {
   goal_len_ = search.goal.len;
   scanning_ = false;
   hold(search.goal.group, false, costs_.goal);
 }
 
 // The kernel copies the bitmap and makes the buddy, each under the group's lock.
-void StepClock::loaded(std::uint32_t group) {
+void StepClock::on_load(std::uint32_t group) {
   hold(group, false, costs_.load);
   hold(group, false, costs_.load);
 }
 
-void StepClock::came_back(const state::Group& group) {
+void StepClock::on_return(const state::Group& group) {
   scanning_ = false;
   hold(group.number, false, 0);
 }
 
-void StepClock::dropped(std::uint32_t group) {
+void StepClock::on_drop(std::uint32_t group) {
   dropped_.push_back(group);
 }
 
-void StepClock::rung(const Search&, const Rung& rung, std::uint32_t) {
+void StepClock::on_rung(const Search&, const Rung& rung, std::uint32_t) {
   tries_ = tries_lock(policy_, rung);
 }
 
-void StepClock::looked(const Search& search, const Rung&, const state::Group&) {
+void StepClock::on_group(const Search& search, const Rung&, const state::Group&) {
   ns_ += costs_.look;
   measured_ = 0;
   goal_len_ = search.goal.len;
   scanning_ = true;
 }
 
-void StepClock::passed(std::uint32_t, std::uint32_t count, std::uint32_t) {
+void StepClock::on_pass(std::uint32_t, std::uint32_t count, std::uint32_t) {
   ns_ += std::uint64_t{count} * costs_.look;
 }
 
 // Up to 6.16, kernels share a list's lock while they walk the list, and 5.13 to 5.19 that of the
 // only tree. Later kernels take no lock.
-void StepClock::asked_index(mb::Criterion criterion, std::uint32_t len,
-                            std::optional<std::uint32_t>) {
+void StepClock::on_index(mb::Criterion criterion, std::uint32_t len, std::optional<std::uint32_t>) {
   using state::GroupIndex;
   const GroupIndex index = policy_.kernel.groups.index;
   const bool shares = index == GroupIndex::lists || index == GroupIndex::lists_keep_full ||
@@ -134,18 +133,18 @@ void StepClock::asked_index(mb::Criterion criterion, std::uint32_t len,
   if (shares) add_step(lock, index_, What::let_go);
 }
 
-void StepClock::measured(const Extent&, bool) {
+void StepClock::on_extent(const Extent&, bool) {
   ++measured_;
 }
 
-void StepClock::scanned(const state::Group& group, std::uint32_t) {
+void StepClock::on_scan(const state::Group& group, std::uint32_t) {
   const std::uint64_t extents = std::uint64_t{measured_} * costs_.extent;
   hold(group.number, tries_, extents + (took_ ? 0 : costs_.in_vain));
   scanning_ = false;
   if (std::exchange(took_, false)) take_found();
 }
 
-void StepClock::took(const Extent&) {
+void StepClock::on_take(const Extent&) {
   if (scanning_)
     took_ = true;
   else

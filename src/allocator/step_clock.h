@@ -41,18 +41,18 @@ class StepClock : public SearchObserver {
   void begin();
   void end(const Decision& decision, std::uint32_t group);
 
-  void tried_goal(const Search&, const Extent& found, bool taken) override;
-  void rung(const Search&, const Rung& rung, std::uint32_t group) override;
-  void looked(const Search&, const Rung& rung, const state::Group& group) override;
-  void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
-  void asked_index(mb::Criterion criterion, std::uint32_t len,
-                   std::optional<std::uint32_t> group) override;
-  void measured(const Extent& extent, bool best) override;
-  void scanned(const state::Group& group, std::uint32_t found) override;
-  void took(const Extent& extent) override;
-  void loaded(std::uint32_t group) override;
-  void came_back(const state::Group& group) override;
-  void dropped(std::uint32_t group) override;
+  void on_goal(const Search&, const Extent& found, bool taken) override;
+  void on_rung(const Search&, const Rung& rung, std::uint32_t group) override;
+  void on_group(const Search&, const Rung& rung, const state::Group& group) override;
+  void on_pass(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
+  void on_index(mb::Criterion criterion, std::uint32_t len,
+                std::optional<std::uint32_t> group) override;
+  void on_extent(const Extent& extent, bool best) override;
+  void on_scan(const state::Group& group, std::uint32_t found) override;
+  void on_take(const Extent& extent) override;
+  void on_load(std::uint32_t group) override;
+  void on_return(const state::Group& group) override;
+  void on_drop(std::uint32_t group) override;
 
  private:
   void hold(std::uint32_t group, bool tries, std::uint64_t ns);

@@ -151,7 +151,7 @@ std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text) {
   std::size_t taken = 0;
   while (!text.empty()) {
     const auto end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view line = trim(text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (line.find(" ext4 ") != std::string_view::npos) {
       taken += read_mount_line(tunables, line);

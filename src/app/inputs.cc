@@ -104,7 +104,7 @@ namespace {
 std::string release_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    line = std::string(trimmed(line));
+    line = std::string(trim(line));
     if (allocator::parse_release(line)) return line;
   }
   return {};
@@ -221,7 +221,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   E4R_TRY(std::optional<capture::Capture> capture, open_capture(given));
   InputOptions options = given;
   if (options.trace.empty()) options.trace = options.image;
-  options.needed = trace::KindSet::wanted(trace::Purpose::allocator);
+  options.needed = trace::KindSet::for_purpose(trace::Purpose::allocator);
   const bool own_image = capture && given.trace.empty();
   const std::string image_path = own_image ? capture->image().path() : options.image;
   image::OpenOptions open;
@@ -362,7 +362,7 @@ Status name_files(const Inputs& inputs, const Listener& listener, report::Fragme
   }
   if (found.unreadable > 0)
     listener.warn(fmt::format("{}: {} directories cannot be read, so paths may be missing",
-                              escaped(inputs.options.image), format_count(found.unreadable)));
+                              escape(inputs.options.image), format_count(found.unreadable)));
   return {};
 }
 

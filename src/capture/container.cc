@@ -79,7 +79,7 @@ Status ContainerWriter::finish() {
 // ---- reading
 
 template <class... Args>
-Error ContainerReader::damaged(fmt::format_string<Args...> format, Args&&... args) const {
+Error ContainerReader::damage_error(fmt::format_string<Args...> format, Args&&... args) const {
   return error("{}: at byte {}: {}", name_, frame_at_,
                fmt::format(format, std::forward<Args>(args)...));
 }
@@ -130,11 +130,11 @@ Result<Part> ContainerReader::next_frame() {
   const bool end = frame[0] == static_cast<char>(PartKind::end);
   if ((!end && !is_part(frame[0])) || frame[1] < 0 || frame[1] > 1 || plain_size_ > kMaxPartBytes ||
       stored > ZSTD_compressBound(kMaxPartBytes) || (!packed_ && stored != plain_size_))
-    return damaged("not a part of an .e4c file: it is damaged");
+    return damage_error("not a part of an .e4c file: it is damaged");
   E4R_TRY(stored_, take(stored));
   if (stored_.size() < stored) return end_here();
   const auto sum = get_le<std::uint32_t>(&frame[12]);
-  if (trace::frame_sum(frame, stored_) != sum) return damaged("a part's checksum is wrong");
+  if (trace::frame_sum(frame, stored_) != sum) return damage_error("a part's checksum is wrong");
   if (end) {
     ended_ = true;
     E4R_CHECK(check_end(stored_));
@@ -149,9 +149,9 @@ Status ContainerReader::check_end(std::string_view payload) {
   const bool plain = payload.size() == kEndBytes && !packed_;
   if (!plain || get_le<std::uint64_t>(payload.data()) != parts_ ||
       get_le<std::uint32_t>(&payload[8]) != chain_)
-    return damaged("the end mark does not fit what is before it: parts are missing");
+    return damage_error("the end mark does not fit what is before it: parts are missing");
   E4R_TRY(const std::string_view behind, take(1));
-  if (!behind.empty()) return damaged("data behind the end");
+  if (!behind.empty()) return damage_error("data behind the end");
   return {};
 }
 
@@ -163,7 +163,8 @@ Status ContainerReader::unpack(Part& part) {
   plain_.resize(plain_size_);
   const std::size_t size =
       ZSTD_decompress(plain_.data(), plain_.size(), stored_.data(), stored_.size());
-  if (ZSTD_isError(size) || size != plain_size_) return damaged("a part cannot be decompressed");
+  if (ZSTD_isError(size) || size != plain_size_)
+    return damage_error("a part cannot be decompressed");
   part.bytes = plain_;
   return {};
 }

@@ -89,7 +89,7 @@ class ContainerReader {
   Status unpack(Part& part);
   Result<std::string_view> take(std::size_t size);
   template <class... Args>
-  Error damaged(fmt::format_string<Args...> format, Args&&... args) const;
+  Error damage_error(fmt::format_string<Args...> format, Args&&... args) const;
 
   std::unique_ptr<trace::ByteSource> bytes_;
   std::string name_;

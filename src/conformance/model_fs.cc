@@ -150,7 +150,7 @@ ClusterMap ModelFs::add_file(Rng& rng, std::uint32_t clusters, std::uint32_t lon
     auto at =
         bitmap::find_clear(words_[group], limit, static_cast<std::uint32_t>(rng.below(limit)));
     auto left = std::min(clusters - logical, static_cast<std::uint32_t>(rng.between(1, longest)));
-    for (; left > 0 && at < limit && !used(group, at); --left, ++at) {
+    for (; left > 0 && at < limit && !is_used(group, at); --left, ++at) {
       use(group, at, 1);
       map[logical++] = geometry().block_of(group, at);
     }
@@ -234,7 +234,7 @@ KernelTraceWriter::Open KernelTraceWriter::open(const Thread& thread,
   return {thread, request, events_.size() - 1, false};
 }
 
-void KernelTraceWriter::decided(Open& open, const allocator::Decision& decision) {
+void KernelTraceWriter::mark_decision(Open& open, const allocator::Decision& decision) {
   if (decision.prealloc) {
     close(open, decision);
     open.closed = true;
@@ -285,25 +285,25 @@ void KernelTraceWriter::answer(const Open& open, std::uint64_t block, std::uint3
   event.flags = open.request.flags;
 }
 
-void KernelTraceWriter::freed(const Thread& thread, std::uint64_t ino, std::uint32_t group,
-                              std::uint32_t start, std::uint32_t len) {
+void KernelTraceWriter::add_free(const Thread& thread, std::uint64_t ino, std::uint32_t group,
+                                 std::uint32_t start, std::uint32_t len) {
   add(EventKind::mballoc_free, thread, ino).result = {group, static_cast<std::int32_t>(start), len,
                                                       0};
 }
 
-void KernelTraceWriter::discarded(const Thread& thread, std::uint64_t ino) {
+void KernelTraceWriter::add_discard(const Thread& thread, std::uint64_t ino) {
   add(EventKind::discard_preallocations, thread, ino);
 }
 
-void KernelTraceWriter::loaded(const Thread& thread, std::uint32_t group) {
+void KernelTraceWriter::add_load(const Thread& thread, std::uint32_t group) {
   add(EventKind::buddy_bitmap_load, thread, 0).group = group;
 }
 
-void KernelTraceWriter::inode(const Thread& thread, EventKind kind, std::uint64_t ino) {
+void KernelTraceWriter::add_inode_event(const Thread& thread, EventKind kind, std::uint64_t ino) {
   add(kind, thread, ino);
 }
 
-void KernelTraceWriter::commit(EventKind kind, std::uint64_t transaction) {
+void KernelTraceWriter::add_commit(EventKind kind, std::uint64_t transaction) {
   add(kind, kJournal, 0).block = transaction;
 }
 

@@ -50,7 +50,7 @@ class ModelFs {
   explicit ModelFs(const ModelShape& shape);
 
   [[nodiscard]] const state::MountedGeometry& geometry() const { return source_.geometry; }
-  [[nodiscard]] bool used(std::uint32_t group, std::uint32_t cluster) const {
+  [[nodiscard]] bool is_used(std::uint32_t group, std::uint32_t cluster) const {
     return state::bitmap::test(words_[group], cluster);
   }
   void use(std::uint32_t group, std::uint32_t start, std::uint32_t len);
@@ -115,18 +115,18 @@ class KernelTraceWriter {
   // `asked`: the clusters that the file system wanted before it claimed the free ones.
   Open open(const Thread& thread, const allocator::Request& request, std::uint32_t asked);
   // After the allocator's decision: writes the event that marks its moment.
-  void decided(Open& open, const allocator::Decision& decision);
+  void mark_decision(Open& open, const allocator::Decision& decision);
   // Writes the remaining events.
   void finish(const Open& open, const allocator::Decision& decision);
   // The request was refused before the allocator saw it.
   void refuse(const Open& open);
 
-  void freed(const Thread& thread, std::uint64_t ino, std::uint32_t group, std::uint32_t start,
-             std::uint32_t len);
-  void discarded(const Thread& thread, std::uint64_t ino);
-  void loaded(const Thread& thread, std::uint32_t group);
-  void inode(const Thread& thread, trace::EventKind kind, std::uint64_t ino);
-  void commit(trace::EventKind kind, std::uint64_t transaction);
+  void add_free(const Thread& thread, std::uint64_t ino, std::uint32_t group, std::uint32_t start,
+                std::uint32_t len);
+  void add_discard(const Thread& thread, std::uint64_t ino);
+  void add_load(const Thread& thread, std::uint32_t group);
+  void add_inode_event(const Thread& thread, trace::EventKind kind, std::uint64_t ino);
+  void add_commit(trace::EventKind kind, std::uint64_t transaction);
 
   [[nodiscard]] const std::vector<trace::Event>& events() const { return events_; }
 

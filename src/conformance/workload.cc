@@ -42,7 +42,7 @@ Workload::Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFile
       files_(std::move(files)) {
   for (std::uint32_t group = 0; group < geometry_.groups; ++group)
     for (std::uint32_t at = 0; at < geometry_.clusters_per_group; ++at)
-      used_.push_back(fs.used(group, at));
+      used_.push_back(fs.is_used(group, at));
   free_ = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), false));
 }
 
@@ -133,7 +133,7 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
       return remove(ino, depth);
     default: {
       const auto group = static_cast<std::uint32_t>(rng_.below(geometry_.groups));
-      writer_.loaded(thread(depth), group);
+      writer_.add_load(thread(depth), group);
       allocator_.load_by_others(group);
       return changed();
     }
@@ -152,7 +152,7 @@ void Workload::create(std::uint32_t depth) {
   const std::uint64_t inodes = std::uint64_t{geometry_.groups} * geometry_.inodes_per_group;
   const std::uint64_t ino = rng_.between(kFirstInode, inodes);
   if (files_.contains(ino)) return;
-  writer_.inode(thread(depth), EventKind::allocate_inode, ino);
+  writer_.add_inode_event(thread(depth), EventKind::allocate_inode, ino);
   allocator_.state().clear_block_uninit(
       static_cast<std::uint32_t>((ino - 1) / geometry_.inodes_per_group));
   files_[ino].busy = true;
@@ -252,7 +252,7 @@ std::uint32_t Workload::allocate(allocator::Request request, std::uint64_t* bloc
     set_used(decision.block, decision.len, true);
     free_ -= std::min<std::uint64_t>(free_, decision.len);
   }
-  writer_.decided(open, decision);
+  writer_.mark_decision(open, decision);
   changed();
   others(depth);
   writer_.finish(open, decision);
@@ -290,7 +290,7 @@ void Workload::set_used(std::uint64_t block, std::uint32_t len, bool used) {
 }
 
 void Workload::discard(std::uint64_t ino, std::uint32_t depth) {
-  writer_.discarded(thread(depth), ino);
+  writer_.add_discard(thread(depth), ino);
   allocator_.discard_inode(ino, 0);
   changed();
 }
@@ -322,7 +322,7 @@ void Workload::free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t le
     const std::uint32_t group = geometry_.group_of(block);
     const std::uint32_t start = geometry_.cluster_in_group(block);
     const std::uint32_t count = std::min(len, geometry_.clusters_per_group - start);
-    writer_.freed(thread(depth), ino, group, start, count);
+    writer_.add_free(thread(depth), ino, group, start, count);
     const Status status =
         allocator_.state().free_clusters(group, start, count, transaction_, !geometry_.journal);
     if (!status.ok()) problems_.push_back(status.error().message);
@@ -341,7 +341,7 @@ void Workload::remove(std::uint64_t ino, std::uint32_t depth) {
   discard(ino, depth);
   remove_range(ino, 0, ~0u, depth);
   for (const auto& [block, len] : files_[ino].metadata) free_run(ino, block, len, depth);
-  writer_.inode(thread(depth), EventKind::free_inode, ino);
+  writer_.add_inode_event(thread(depth), EventKind::free_inode, ino);
   allocator_.state().forget_inode(ino);
   files_.erase(ino);
 }
@@ -349,10 +349,10 @@ void Workload::remove(std::uint64_t ino, std::uint32_t depth) {
 void Workload::commit_step() {
   if (!geometry_.journal) return;
   flushing_ = !flushing_;
-  if (flushing_) return writer_.commit(EventKind::commit_flushing, transaction_++);
+  if (flushing_) return writer_.add_commit(EventKind::commit_flushing, transaction_++);
   const std::uint64_t done = transaction_ - 1;
   allocator_.state().commit(done);
-  writer_.commit(EventKind::end_commit, done);
+  writer_.add_commit(EventKind::end_commit, done);
   std::erase_if(pending_, [&](const Pending& p) {
     if (p.transaction != done) return false;
     set_used(geometry_.block_of(p.group, p.start), p.len, false);

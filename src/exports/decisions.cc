@@ -161,7 +161,7 @@ Status fill_decisions(Database& db, std::span<const Series> all) {
   std::string create = "CREATE TABLE decisions (";
   std::string insert = "INSERT INTO decisions VALUES (";
   for (const DecisionColumn& column : columns()) {
-    create += fmt::format("{} {}, ", table::quoted(column.name), column.type);
+    create += fmt::format("{} {}, ", table::quote(column.name), column.type);
     insert += "?, ";
   }
   E4R_CHECK(db.execute(create + "PRIMARY KEY (run, decision, part))"));

@@ -76,7 +76,7 @@ Result<FileNames> files_of(const fs::path& directory, const std::string& patch) 
   if (out.empty()) return error("{}: is a patch that changes nothing", patch);
   for (const std::string& name : out)
     if (leads_out(name))
-      return error("{}: changes '{}', which is not in the tree", patch, escaped(name));
+      return error("{}: changes '{}', which is not in the tree", patch, escape(name));
   return out;
 }
 
@@ -143,7 +143,7 @@ Result<TwoTrees> with_commits(const Tree& tree, const std::string& range) {
     const auto found =
         git({"-C", tree.path, "rev-parse", "--verify", "--end-of-options", commit + "^{commit}"});
     if (!found.ok())
-      return error("{}: has no commit '{}': {}", tree.path, escaped(commit), found.error().message);
+      return error("{}: has no commit '{}': {}", tree.path, escape(commit), found.error().message);
     commit = found->substr(0, found->find('\n'));
   }
   E4R_TRY(FileNames names, differing(tree, commits[0], commits[1]));

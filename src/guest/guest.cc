@@ -85,7 +85,7 @@ std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines
           return call.starts_with(teller);
         }))
       continue;
-    out.push_back(escaped(call));
+    out.push_back(escape(call));
   }
   return out;
 }
@@ -113,7 +113,7 @@ Trouble trouble_of(std::string_view console) {
     const auto at =
         std::ranges::find_if(lines, [&](std::string_view line) { return has(line, telling); });
     if (at == lines.end()) continue;
-    return {escaped(at->substr(0, kMost)),
+    return {escape(at->substr(0, kMost)),
             calls_behind(lines, static_cast<std::size_t>(at - lines.begin()))};
   }
   // Falls back to the reason of a failed mount, or to the first line of a program that is not a
@@ -122,7 +122,7 @@ Trouble trouble_of(std::string_view console) {
   for (const std::string_view line : lines)
     if ((has(line, "EXT4-fs") || has(line, "ext4: ")) && !has(line, "mounted filesystem"))
       said = line;
-  return {escaped(said.substr(0, kMost)), {}};
+  return {escape(said.substr(0, kMost)), {}};
 }
 
 std::string trouble_text(std::string_view console) {
@@ -149,7 +149,7 @@ void keep_consoles() {
 void note_console(std::string_view kernel, std::string_view console) {
   const std::lock_guard lock(kept().mutex);
   if (!kept().wanted) return;
-  kept().text += fmt::format("==> {} <==\n{}", escaped(kernel), with_names_of_tree(console));
+  kept().text += fmt::format("==> {} <==\n{}", escape(kernel), with_names_of_tree(console));
   if (!kept().text.ends_with('\n')) kept().text += '\n';
 }
 

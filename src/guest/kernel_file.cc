@@ -160,7 +160,7 @@ Result<const allocator::Policy*> kernel_policy(const std::string& text) {
   return &make_policy(std::move(name), text, file);
 }
 
-const allocator::Policy& noted_kernel_policy(const std::string& name, const KernelFile& file) {
+const allocator::Policy& restore_kernel_policy(const std::string& name, const KernelFile& file) {
   const std::scoped_lock lock(made_mutex);
   for (const KernelPolicy& old : made)
     if (old.name == name && old.source == file.path && old.release == file.release)

@@ -60,7 +60,7 @@ struct KernelChoice {
 
 // Returns the policy of a kernel that another program has read. The file need not exist any more.
 // `name` is the policy's earlier name; `file.path` is its source.
-[[nodiscard]] const allocator::Policy& noted_kernel_policy(const std::string& name,
-                                                           const KernelFile& file);
+[[nodiscard]] const allocator::Policy& restore_kernel_policy(const std::string& name,
+                                                             const KernelFile& file);
 
 }  // namespace e4r::guest

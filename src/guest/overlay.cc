@@ -38,7 +38,7 @@ Result<std::string> git(const std::vector<std::string>& words) {
   const Fd messages = memory_file("e4replay git", 0);
   if (!messages.is_open()) return error("cannot make a file in memory: {}", errno_text(errno));
   std::string command = "{ git --no-optional-locks";
-  for (const std::string& word : words) command += ' ' + shell_quoted(word);
+  for (const std::string& word : words) command += ' ' + shell_quote(word);
   command += fmt::format("; }} 2>/proc/{}/fd/{} </dev/null", ::getpid(), messages.get());
   std::FILE* const pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return error("cannot start git");
@@ -48,7 +48,7 @@ Result<std::string> git(const std::vector<std::string>& words) {
     return error("git is missing: apt install git");
   if (status == 0) return out;
   E4R_TRY(const std::string said, read_file(messages.path()));
-  return error("git says: {}", escaped(said.substr(0, said.find('\n'))));
+  return error("git says: {}", escape(said.substr(0, said.find('\n'))));
 }
 
 }  // namespace e4r::guest
@@ -87,7 +87,7 @@ constexpr DriverFile kDriverFiles[] = {
     {kSpinlocks, kSpinlocksH},
 };
 
-Error failed(std::string_view what, const std::error_code& ec) {
+Error fail(std::string_view what, const std::error_code& ec) {
   return error("cannot write {}: {}", what, ec.message());
 }
 
@@ -123,7 +123,7 @@ Status link(const fs::path& target, const fs::path& name) {
   }
   fs::create_directories(name.parent_path(), ec);
   fs::create_symlink(target, name, ec);
-  return ec ? Status(failed(name.string(), ec)) : Status();
+  return ec ? Status(fail(name.string(), ec)) : Status();
 }
 
 // Removes dangling links of the overlay, as left when a file of the tree was removed.
@@ -145,7 +145,7 @@ bool among(const Names& names, std::string_view name) {
 Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   std::error_code ec;
   fs::create_directories(to, ec);
-  if (ec) return failed(to.string(), ec);
+  if (ec) return fail(to.string(), ec);
   for (const fs::directory_entry& entry : fs::directory_iterator(from, ec)) {
     const std::string name = entry.path().filename().string();
     if (among(but, name) || name == ".git") continue;
@@ -347,7 +347,7 @@ Status make_overlay(const Tree& tree, const std::string& directory, const FileCh
   const fs::path from(tree.path), to(directory);
   std::error_code ec;
   fs::create_directories(to, ec);
-  if (ec) return failed(directory, ec);
+  if (ec) return fail(directory, ec);
   const fs::path noted = to / ".e4replay-changed";
   E4R_TRY(const FileChanges changes, with_earlier(tree, noted, wanted));
   const bool by_file = tree.built_in || !changes.empty();

@@ -307,8 +307,8 @@ std::vector<std::uint64_t> copy_of(bitmap::ConstWords words) {
 }
 
 // Ages the file system under 6.1's allocator and returns its bitmaps.
-Result<std::vector<std::vector<std::uint64_t>>> aged(const image::Image& image,
-                                                     const Origin& origin) {
+Result<std::vector<std::vector<std::uint64_t>>> age_bitmaps(const image::Image& image,
+                                                            const Origin& origin) {
   app::AgeingOptions options;
   options.profile = age::profiles()[origin.profile];
   options.until = {.utilisation = origin.utilisation / kPercent,
@@ -383,7 +383,7 @@ Result<std::shared_ptr<const Start>> Starts::make(const Origin& origin) {
   E4R_TRY(auto image, image_of(origin.bytes, origin.block_size));
   std::vector<std::vector<std::uint64_t>> bitmaps;
   if (origin.turnover > 0) {
-    auto old = aged(*image, origin);
+    auto old = age_bitmaps(*image, origin);
     if (!old.ok() && old.error().message == "stopped") return old.error();
     if (!old.ok()) return std::shared_ptr<const Start>();
     bitmaps = *std::move(old);

@@ -80,7 +80,7 @@ json::object values_json(const Trial& trial) {
   return out;
 }
 
-json::value told_json(const ExplainedDecision& one) {
+json::value explained_json(const ExplainedDecision& one) {
   if (one.decision == 0) return nullptr;
   return json::object{{"decision", one.decision}, {"base", one.by[0]}, {"with", one.by[1]}};
 }
@@ -91,8 +91,8 @@ json::object capture_json(const Hunt& hunt, const HuntOrigin& origin) {
           {"decisions", hunt.replayed.decisions},
           {"followed", hunt.replayed.followed},
           {"objective", values_json(hunt.replayed.trial)},
-          {"first_difference", told_json(hunt.replayed.parting)},
-          {"dearest", told_json(hunt.replayed.dearest)}};
+          {"first_difference", explained_json(hunt.replayed.parting)},
+          {"dearest", explained_json(hunt.replayed.dearest)}};
 }
 
 json::object case_json(const Hunt& hunt) {
@@ -150,7 +150,7 @@ std::string number_text(double value) {
 
 // How a kernel failed; empty: no kernel failed. In one line, whatever kernels print.
 std::string failure_text(const Trial& trial) {
-  return escaped(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
+  return escape(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
 }
 
 std::string values_text(const Trial& trial) {
@@ -186,7 +186,7 @@ std::string searched_text(const Hunt& hunt) {
   if (tally.failed[0] > 0)
     out += fmt::format("failed    {} in {}, which say nothing about the other policy: {}\n",
                        hunt.search.base.policy->name, format_count(tally.failed[0]),
-                       escaped(tally.base_failure));
+                       escape(tally.base_failure));
   return out;
 }
 
@@ -233,7 +233,7 @@ std::string without_repeats(const std::string& text) {
 }
 
 // Describes each policy's treatment of the decision.
-std::string told_text(const Hunt& hunt, const ExplainedDecision& one) {
+std::string explained_text(const Hunt& hunt, const ExplainedDecision& one) {
   const std::string_view names[] = {hunt.search.base.policy->name, hunt.search.with.policy->name};
   std::string out;
   for (std::size_t i = 0; i < one.by.size(); ++i)
@@ -251,11 +251,11 @@ std::string parting_text(const Hunt& hunt) {
   else
     out += fmt::format("parts     at decision {}, the first for which they find different places\n",
                        format_count(parting.decision)) +
-           told_text(hunt, parting);
+           explained_text(hunt, parting);
   if (dearest.decision != 0 && dearest.decision != parting.decision)
     out += fmt::format("\ndearest   decision {}, on which {} spends most steps\n",
                        format_count(dearest.decision), hunt.search.with.policy->name) +
-           told_text(hunt, dearest);
+           explained_text(hunt, dearest);
   return out;
 }
 
@@ -277,7 +277,7 @@ std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin) {
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
   out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
   if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";
-  out += fmt::format("capture   {}: {} events; {}\n", escaped(origin.output),
+  out += fmt::format("capture   {}: {} events; {}\n", escape(origin.output),
                      format_count(hunt.events), followed_text(hunt.replayed));
   out += fmt::format("replayed  {}\n", values_text(hunt.replayed.trial));
   return out + parting_text(hunt);

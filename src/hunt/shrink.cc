@@ -140,7 +140,7 @@ std::uint64_t parting_of(const Places& base, const Places& with) {
   return right != with.end() ? right->decision : 0;
 }
 
-ExplainedDecision told(std::uint64_t decision, const std::vector<replay::Run>& runs) {
+ExplainedDecision explain(std::uint64_t decision, const std::vector<replay::Run>& runs) {
   ExplainedDecision out;
   out.decision = decision;
   if (decision == 0) return out;
@@ -208,8 +208,8 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
   }
   E4R_TRY(const std::vector<replay::Run> again, what_if(session, setups, out.trial));
   if (out.trial.has_failed()) return out;
-  out.parting = told(parting, again);
-  out.dearest = told(dearest, again);
+  out.parting = explain(parting, again);
+  out.dearest = explain(dearest, again);
   listener.progress.wipe();
   return out;
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kRunBytes = 256u << 10;
 
 // Whether every bit from `first` to the end of the block is set.
-bool padded(std::span<const std::byte> raw, std::uint32_t first) {
+bool is_padded(std::span<const std::byte> raw, std::uint32_t first) {
   const std::size_t byte = first / 8;
   if (byte >= raw.size()) return true;
   const auto wanted = static_cast<std::byte>(0xff << (first % 8));
@@ -94,7 +94,7 @@ GroupFault BitmapReader::decode(GroupNumber group, std::span<const std::byte> ra
   for (std::uint64_t& word : words_) word = from_le(word);
   if (!geo.features.flex_bg && !source_.layout.metadata_in_use(group, words_))
     return GroupFault::bitmap_metadata;
-  if (!padded(raw, clusters)) return GroupFault::bitmap_padding;
+  if (!is_padded(raw, clusters)) return GroupFault::bitmap_padding;
   set_bits(words_, clusters, words_.size() * 64 - clusters);
   return GroupFault::none;
 }

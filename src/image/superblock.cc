@@ -31,7 +31,7 @@ std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0);
 }
 
-Error damaged(const Holder& file, const char* what) {
+Error damage_error(const Holder& file, const char* what) {
   return error("{}: damaged superblock ({}); try a backup on a copy: e2fsck -b 32768", file.path,
                what);
 }
@@ -103,7 +103,7 @@ const char* wrong_counts(const Super& sb) {
 Status fits_file(const Super& sb, const Holder& file) {
   const std::uint64_t block_size = std::uint64_t{1024} << sb.s_log_block_size;
   if (blocks_count(sb) > file.size / block_size) {
-    if (blocks_count(sb) > UINT64_MAX / block_size) return damaged(file, "block count");
+    if (blocks_count(sb) > UINT64_MAX / block_size) return damage_error(file, "block count");
     return error(
         "{} is truncated: its file system has {} bytes, the file {}; copy it whole, or "
         "give it the rest as a hole with `truncate -s {} {}`",
@@ -111,17 +111,17 @@ Status fits_file(const Super& sb, const Holder& file) {
         file.path);
   }
   if (groups_count(sb) * desc_size(sb) > std::max(kFreeDescriptorBytes, file.allocated))
-    return damaged(file, "more group descriptors than the file holds");
+    return damage_error(file, "more group descriptors than the file holds");
   return {};
 }
 
 Status check(const Super& sb, std::span<const std::byte> bytes, const Holder& file) {
-  if (!checksum_ok(sb, bytes)) return damaged(file, "its checksum is wrong");
+  if (!checksum_ok(sb, bytes)) return damage_error(file, "its checksum is wrong");
   if (sb.s_feature_incompat & EXT3_FEATURE_INCOMPAT_JOURNAL_DEV)
     return error("{} is an external journal, not a file system: give the device it belongs to",
                  file.path);
-  if (const char* what = wrong_sizes(sb)) return damaged(file, what);
-  if (const char* what = wrong_counts(sb)) return damaged(file, what);
+  if (const char* what = wrong_sizes(sb)) return damage_error(file, what);
+  if (const char* what = wrong_counts(sb)) return damage_error(file, what);
   return fits_file(sb, file);
 }
 

@@ -204,7 +204,7 @@ Status Ext4Tables::load() {
 }
 
 Status Ext4Tables::check_writable() const {
-  E4R_CHECK(super_.known_features(target_.path()));
+  E4R_CHECK(super_.check_features(target_.path()));
   return super_.at_rest(target_.path());
 }
 

@@ -32,7 +32,7 @@ class OrphanFile {
     if (is_foreign_)
       return error("{}: its orphan file, inode {}, is damaged: run e2fsck -f {}", target_.path(),
                    number_, target_.path());
-    return over_.checked(code != 0 ? code : code_, "read the orphan file, or give it checksums");
+    return over_.check(code != 0 ? code : code_, "read the orphan file, or give it checksums");
   }
 
  private:
@@ -137,7 +137,7 @@ class Recorder {
           "{}: group {}: {} inodes in use by its bitmap, {} by its descriptor: run "
           "e2fsck -f {}",
           target_.path(), group, use.used, inodes - d.free_inodes, target_.path());
-    const std::uint32_t last = std::max(use.last, reserved_in(group));
+    const std::uint32_t last = std::max(use.last, count_reserved(group));
     Change change{d.flags, inodes - last};
     change.flags &= static_cast<std::uint16_t>(~EXT2_BG_INODE_UNINIT);
     if (last == 0) change.flags |= EXT2_BG_INODE_UNINIT;
@@ -148,7 +148,7 @@ class Recorder {
 
  private:
   // Inodes of the group that are the file system's own.
-  [[nodiscard]] std::uint32_t reserved_in(std::uint32_t group) const {
+  [[nodiscard]] std::uint32_t count_reserved(std::uint32_t group) const {
     const ext2_super_block& raw = tables_.super().raw;
     const std::uint64_t reserved = EXT2_FIRST_INODE(&raw) - 1;
     const std::uint64_t before = std::uint64_t{group} * raw.s_inodes_per_group;
@@ -234,7 +234,7 @@ Status add_group_checksums(Target& target) {
   return over->flush_all();
 }
 
-Result<std::vector<bool>> flagged_zeroed(Target& target) {
+Result<std::vector<bool>> read_zeroed_flags(Target& target) {
   E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::read));
   std::vector<bool> flagged;
   for (const Table& table : tables->tables()) flagged.push_back(table.zeroed);
@@ -269,7 +269,7 @@ Result<Enabled> record_unused(Target& target, bool probe) {
 
 Status bitmaps_readable(Target& target) {
   E4R_TRY(const auto over, Ext2OverTarget::open(target));
-  return over->checked(ext2fs_read_bitmaps(over->fs()), "read the bitmaps");
+  return over->check(ext2fs_read_bitmaps(over->fs()), "read the bitmaps");
 }
 
 Result<std::uint64_t> zero_slack(Target& target, const Tables& tables) {
@@ -296,14 +296,14 @@ Result<std::uint64_t> zero_slack(Target& target, const Tables& tables) {
 Status write_out_groups(Target& target) {
   E4R_TRY(const auto over, Ext2OverTarget::open(target));
   ext2_filsys fs = over->fs();
-  E4R_CHECK(over->checked(ext2fs_read_bitmaps(fs), "read the bitmaps"));
+  E4R_CHECK(over->check(ext2fs_read_bitmaps(fs), "read the bitmaps"));
   for (dgrp_t group = 0; group < fs->group_desc_count; ++group) {
     ext2fs_bg_flags_clear(fs, group, EXT2_BG_INODE_UNINIT | EXT2_BG_BLOCK_UNINIT);
     ext2fs_bg_itable_unused_set(fs, group, 0);
   }
   ext2fs_mark_ib_dirty(fs);
   ext2fs_mark_bb_dirty(fs);
-  E4R_CHECK(over->checked(ext2fs_write_bitmaps(fs), "write the bitmaps"));
+  E4R_CHECK(over->check(ext2fs_write_bitmaps(fs), "write the bitmaps"));
   E4R_CHECK(target.sync());
   for (dgrp_t group = 0; group < fs->group_desc_count; ++group)
     ext2fs_group_desc_csum_set(fs, group);

@@ -39,9 +39,9 @@ namespace e4r::lazyinit {
 [[nodiscard]] Status add_group_checksums(Target& target);
 
 // tune2fs flags every table ITABLE_ZEROED when it turns on checksums, and counts no inode as
-// unused. e2fsck then finds unused inodes, and deleted inodes among them. So flagged_zeroed() says
-// before tune2fs which groups are flagged (no group is, without group checksums).
-[[nodiscard]] Result<std::vector<bool>> flagged_zeroed(Target& target);
+// unused. e2fsck then finds unused inodes, and deleted inodes among them. So read_zeroed_flags()
+// says before tune2fs which groups are flagged (no group is, without group checksums).
+[[nodiscard]] Result<std::vector<bool>> read_zeroed_flags(Target& target);
 // After tune2fs, takes the flag from all other groups, durably. The file system may be unclean,
 // since tune2fs may ask for e2fsck.
 [[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);

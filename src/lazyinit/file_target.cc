@@ -59,18 +59,18 @@ Result<std::unique_ptr<FileTarget>> FileTarget::open(const std::string& path, Ac
 
 Status FileTarget::learn_size() {
   struct stat st = {};
-  if (::fstat(fd_.get(), &st) != 0) return failed("stat", 0, errno);
+  if (::fstat(fd_.get(), &st) != 0) return fail("stat", 0, errno);
   device_ = S_ISBLK(st.st_mode);
   if (!device_) {
     size_ = static_cast<std::uint64_t>(st.st_size);
     return {};
   }
-  if (::ioctl(fd_.get(), BLKGETSIZE64, &size_) != 0) return failed("get the size of", 0, errno);
+  if (::ioctl(fd_.get(), BLKGETSIZE64, &size_) != 0) return fail("get the size of", 0, errno);
   write_zeroes_ = device_attribute(st.st_rdev, "queue/write_zeroes_max_bytes").value_or("0") != "0";
   return {};
 }
 
-Error FileTarget::failed(const char* what, std::uint64_t offset, int errnum) const {
+Error FileTarget::fail(const char* what, std::uint64_t offset, int errnum) const {
   return error("cannot {} {} at byte {}: {}", what, path_, offset, errno_text(errnum));
 }
 
@@ -79,7 +79,7 @@ Status FileTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed("read", offset, errno);
+    if (n < 0) return fail("read", offset, errno);
     if (n == 0) return error("cannot read {} at byte {}: it ends there", path_, offset);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
@@ -92,7 +92,7 @@ Status FileTarget::write(std::uint64_t offset, std::span<const std::byte> bytes)
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return failed("write", offset, n < 0 ? errno : ENOSPC);
+    if (n <= 0) return fail("write", offset, n < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
   }
@@ -121,7 +121,7 @@ Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece
                     static_cast<off_t>(piece.end - piece.offset)) == 0)
       return true;
     if (errno == EINTR) continue;
-    if (!lacking(errno)) return failed("zero", piece.offset, errno);
+    if (!lacking(errno)) return fail("zero", piece.offset, errno);
     usable = false;
   }
   return false;
@@ -134,7 +134,7 @@ Result<bool> FileTarget::by_zeroout(Piece piece) {
     if (::ioctl(fd_.get(), BLKZEROOUT, range.data()) == 0) return true;
     if (errno == EINTR) continue;
     if (errno == EINVAL) return false;
-    if (!lacking(errno)) return failed("zero", piece.offset, errno);
+    if (!lacking(errno)) return fail("zero", piece.offset, errno);
     zeroout_ = false;
   }
   return false;
@@ -245,7 +245,7 @@ Status FileTarget::sync() {
 
 Result<std::uint64_t> FileTarget::allocated() {
   struct stat st = {};
-  if (::fstat(fd_.get(), &st) != 0) return failed("stat", 0, errno);
+  if (::fstat(fd_.get(), &st) != 0) return fail("stat", 0, errno);
   return device_ ? 0 : static_cast<std::uint64_t>(st.st_blocks) * 512;
 }
 

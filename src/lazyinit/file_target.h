@@ -54,7 +54,7 @@ class FileTarget : public Target {
 
   FileTarget(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   [[nodiscard]] Status learn_size();
-  [[nodiscard]] Error failed(const char* what, std::uint64_t offset, int errnum) const;
+  [[nodiscard]] Error fail(const char* what, std::uint64_t offset, int errnum) const;
   [[nodiscard]] Piece next_data(std::uint64_t offset, std::uint64_t end) const;
   [[nodiscard]] Result<Zeroed> zero_piece(Piece piece);
   [[nodiscard]] Status punch(Piece piece);

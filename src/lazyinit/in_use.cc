@@ -279,7 +279,7 @@ Result<bool> is_mounted(const std::string& path) {
   return (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP)) != 0;
 }
 
-Error shown_by(const std::string& path, const std::string& loop) {
+Error loop_error(const std::string& path, const std::string& loop) {
   const std::string device = "/dev/" + loop;
   const auto mounted = is_mounted(device);
   if (mounted.ok() && *mounted)
@@ -315,7 +315,7 @@ Result<std::optional<InUse>> find_use(const std::string& path) {
   if (!file) return use;
   const std::vector<std::string> loops = loop_devices_with(*file);
   if (!loops.empty())
-    use = {false, shown_by(path, loops.front())};
+    use = {false, loop_error(path, loops.front())};
   else if (file->is_block_device && is_held(name))
     use = {false, held_error(path)};
   return use;

@@ -105,7 +105,7 @@ Result<std::string> with_init_itable(std::string_view mount_options, const InitI
 namespace {
 
 // A path in mountinfo, where blanks and backslashes are \040 and the like.
-std::string unescaped(const std::string& text) {
+std::string unescape(const std::string& text) {
   std::string path;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool octal = text[i] == '\\' && i + 3 < text.size() &&
@@ -139,7 +139,7 @@ MountLine parse_mount(const std::string& line) {
   return mount;
 }
 
-Status failed(const MountedAt& mounted, int fd) {
+Status fail(const MountedAt& mounted, int fd) {
   const int why = errno;
   // The file system's own message, as "e text".
   std::array<char, 512> text = {};
@@ -166,7 +166,7 @@ Result<MountedAt> find_mount(const std::string& path) {
     if (mount.number != number || mount.type != "ext4") continue;
     std::error_code gone;
     const auto sysfs = std::filesystem::canonical("/sys/dev/block/" + number, gone);
-    return MountedAt{sysfs.filename().string(), unescaped(mount.at),
+    return MountedAt{sysfs.filename().string(), unescape(mount.at),
                      mount.super_options == "rw" || mount.super_options.starts_with("rw,")};
   }
   return error("{} is not mounted as ext4 where it can be seen from here", path);
@@ -184,7 +184,7 @@ Result<InitItable> thread_option(const MountedAt& mounted) {
 Status set_thread_option(const MountedAt& mounted, const InitItable& wanted) {
   const Fd fd(static_cast<int>(
       ::syscall(SYS_fspick, AT_FDCWD, mounted.at.c_str(), FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT)));
-  if (!fd.is_open()) return failed(mounted, -1);
+  if (!fd.is_open()) return fail(mounted, -1);
   const auto config = [&fd](unsigned command, const char* key, const char* value) {
     return ::syscall(SYS_fsconfig, fd.get(), command, key, value, 0) == 0;
   };
@@ -192,8 +192,7 @@ Status set_thread_option(const MountedAt& mounted, const InitItable& wanted) {
       wanted.kind == InitItable::Kind::off
           ? config(FSCONFIG_SET_FLAG, "noinit_itable", nullptr)
           : config(FSCONFIG_SET_STRING, "init_itable", std::to_string(wanted.multiplier).c_str());
-  if (!named || !config(FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr))
-    return failed(mounted, fd.get());
+  if (!named || !config(FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr)) return fail(mounted, fd.get());
   return {};
 }
 

@@ -17,7 +17,7 @@
 
 namespace e4r::lazyinit {
 
-bool ScratchTarget::touched(std::uint64_t offset, std::uint64_t length) const {
+bool ScratchTarget::is_touched(std::uint64_t offset, std::uint64_t length) const {
   const std::uint64_t end = offset + length;
   const auto page = pages_.lower_bound(offset / kPage * kPage);
   if (page != pages_.end() && page->first < end) return true;
@@ -110,7 +110,7 @@ Result<Probed> ScratchTarget::probe(std::uint64_t offset, std::uint64_t length) 
   E4R_CHECK(check_range(offset, length));
   {
     const std::lock_guard lock(mutex_);
-    if (touched(offset, length)) {
+    if (is_touched(offset, length)) {
       std::vector<std::byte> bytes(length);
       E4R_CHECK(read_locked(offset, bytes));
       const std::size_t found = first_nonzero(bytes);
@@ -159,7 +159,7 @@ class UndoTarget final : public TargetOver {
     set_undo_io_backup_file(file_.data());
     errcode_t code = undo_io_manager->open(io_.name().c_str(), IO_FLAG_RW, &channel_);
     if (code == 0) code = io_channel_set_blksize(channel_, static_cast<int>(block_size));
-    return checked(code);
+    return check(code);
   }
 
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
@@ -184,11 +184,11 @@ class UndoTarget final : public TargetOver {
 
   [[nodiscard]] Status sync() override {
     const std::lock_guard lock(mutex_);
-    return checked(io_channel_flush(channel_));
+    return check(io_channel_flush(channel_));
   }
 
  private:
-  Status checked(errcode_t code) const {
+  Status check(errcode_t code) const {
     if (code == 0) return {};
     const std::string detail = io_.last_error();
     if (!detail.empty()) return error("{}", detail);
@@ -205,7 +205,7 @@ class UndoTarget final : public TargetOver {
       return Zeroed{.method = ZeroMethod::write, .written = length};
     }
     const LeakAllowed allowed;
-    E4R_CHECK(checked(io_channel_zeroout(channel_, offset / block, length / block)));
+    E4R_CHECK(check(io_channel_zeroout(channel_, offset / block, length / block)));
     if (by == ZeroBy::punching) return below().zero(offset, length, by);
     return io_.last_zeroed();
   }
@@ -217,10 +217,10 @@ class UndoTarget final : public TargetOver {
       const auto piece = bytes.first(std::min<std::size_t>(bytes.size(), kMostBytes));
       const bool whole = offset % block == 0 && piece.size() % block == 0;
       if (whole)
-        E4R_CHECK(checked(io_channel_write_blk64(
+        E4R_CHECK(check(io_channel_write_blk64(
             channel_, offset / block, static_cast<int>(piece.size() / block), piece.data())));
       else
-        E4R_CHECK(checked(
+        E4R_CHECK(check(
             io_channel_write_byte(channel_, offset, static_cast<int>(piece.size()), piece.data())));
       bytes = bytes.subspan(piece.size());
       offset += piece.size();
@@ -305,7 +305,7 @@ class MmpTarget final : public TargetOver {
           path(), path());
     if (code == EXT2_ET_MMP_FAILED)
       return error("{}: multiple-mount protection: another host has it mounted", path());
-    E4R_CHECK(over_->checked(code, "start multiple-mount protection"));
+    E4R_CHECK(over_->check(code, "start multiple-mount protection"));
     held_ = true;
     return {};
   }
@@ -315,7 +315,7 @@ class MmpTarget final : public TargetOver {
     const errcode_t code = ext2fs_mmp_update2(over_->fs(), 1);
     if (code == EXT2_ET_MMP_CHANGE_ABORT)
       return error("{}: multiple-mount protection: another host has taken it meanwhile", path());
-    E4R_CHECK(over_->checked(code, "keep multiple-mount protection"));
+    E4R_CHECK(over_->check(code, "keep multiple-mount protection"));
     return below().sync();
   }
 

@@ -34,7 +34,7 @@ class ScratchTarget final : public TargetOver {
 
   [[nodiscard]] Status read_locked(std::uint64_t offset, std::span<std::byte> bytes);
   [[nodiscard]] Status write_locked(std::uint64_t offset, std::span<const std::byte> bytes);
-  [[nodiscard]] bool touched(std::uint64_t offset, std::uint64_t length) const;
+  [[nodiscard]] bool is_touched(std::uint64_t offset, std::uint64_t length) const;
   void blank(std::uint64_t offset, std::span<std::byte> bytes) const;
   void add_zeros(std::uint64_t offset, std::uint64_t end);
 

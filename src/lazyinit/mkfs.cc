@@ -214,13 +214,13 @@ Result<std::vector<ByteRange>> journal_ranges(Target& target) {
   E4R_TRY(const auto over, Ext2OverTarget::open(target));
   ext2_filsys fs = over->fs();
   ext2_inode inode = {};
-  E4R_CHECK(over->checked(ext2fs_read_inode(fs, EXT2_JOURNAL_INO, &inode), "read its journal"));
+  E4R_CHECK(over->check(ext2fs_read_inode(fs, EXT2_JOURNAL_INO, &inode), "read its journal"));
   JournalBlocks journal{ext2fs_blocks_count(fs->super), fs->blocksize, {}, false};
   if (inode.i_links_count == 0 || EXT2_I_SIZE(&inode) == 0) return journal.ranges;
   const errcode_t code =
       ext2fs_block_iterate3(fs, EXT2_JOURNAL_INO, BLOCK_FLAG_DATA_ONLY | BLOCK_FLAG_READ_ONLY,
                             nullptr, see_block, &journal);
-  E4R_CHECK(over->checked(code, "read its journal"));
+  E4R_CHECK(over->check(code, "read its journal"));
   if (journal.is_foreign)
     return error("{}: its journal, inode {}, is damaged: run e2fsck -f {}", target.path(),
                  EXT2_JOURNAL_INO, target.path());
@@ -236,7 +236,7 @@ std::uint64_t page_size() {
 }
 
 // Sorted, without overlaps, neighbours joined.
-std::vector<ByteRange> merged(std::vector<ByteRange> ranges) {
+std::vector<ByteRange> merge(std::vector<ByteRange> ranges) {
   std::ranges::sort(ranges, {}, &ByteRange::offset);
   std::vector<ByteRange> out;
   for (const ByteRange& range : ranges) {
@@ -263,7 +263,7 @@ class Pages {
     if (range.offset % page_ != 0) add({range.offset, 1});
     if (range.end() % page_ != 0) add({range.end() - 1, 1});
   }
-  [[nodiscard]] std::vector<ByteRange> all() && { return merged(std::move(ranges_)); }
+  [[nodiscard]] std::vector<ByteRange> all() && { return merge(std::move(ranges_)); }
 
  private:
   const std::uint64_t page_ = page_size();
@@ -344,7 +344,7 @@ Status write_unused_bitmaps(Target& target) {
     if (table.block_uninit) bitmaps.push_back({descriptor.block_bitmap * block, block});
     if (table.inode_uninit) bitmaps.push_back({descriptor.inode_bitmap * block, block});
   }
-  for (const ByteRange& range : merged(std::move(bitmaps)))
+  for (const ByteRange& range : merge(std::move(bitmaps)))
     E4R_CHECK(target.zero(range.offset, range.length));
   return target.sync();
 }

@@ -40,7 +40,7 @@ std::string name_of(const ImageLocation& place) {
   return fmt::format("{}{}{}", place.file, kOffset, place.offset);
 }
 
-Result<std::string> named_device(const std::string& text) {
+Result<std::string> find_device(const std::string& text) {
   const bool label = text.starts_with("LABEL=");
   if (!label && !text.starts_with("UUID=")) return text;
   // Without a file for its cache, libblkid looks at every device. With one, it does not see for two

@@ -24,7 +24,7 @@ struct ImageLocation {
 // The device that "LABEL=data" or "UUID=..." names, found as tune2fs(8) and mount(8) find it
 // (libblkid). An Error if no device has that label or UUID, unless there is a file of such a name.
 // Any other text is returned unchanged.
-[[nodiscard]] Result<std::string> named_device(const std::string& text);
+[[nodiscard]] Result<std::string> find_device(const std::string& text);
 
 // What is known about a file or device before anything is written to it.
 struct Storage {

@@ -81,7 +81,7 @@ Status Superblock::write(Target& target) const {
   return target.write(kSuperOffset, bytes);
 }
 
-Status Superblock::known_features(const std::string& path) const {
+Status Superblock::check_features(const std::string& path) const {
   const std::uint32_t incompat = raw.s_feature_incompat & ~kKnownIncompat;
   const std::uint32_t ro_compat = raw.s_feature_ro_compat & ~kKnownRoCompat;
   if (incompat != 0 || ro_compat != 0)

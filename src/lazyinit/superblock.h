@@ -23,7 +23,7 @@ class Superblock : public Geometry {
   [[nodiscard]] Status write(Target& target) const;
 
   // Refuses features that make writing unsafe, because this program does not know them.
-  [[nodiscard]] Status known_features(const std::string& path) const;
+  [[nodiscard]] Status check_features(const std::string& path) const;
   // Refuses a file system that was not cleanly unmounted, has errors on record, or a journal to
   // replay.
   [[nodiscard]] Status at_rest(const std::string& path) const;

@@ -29,13 +29,13 @@ Lent* find(const std::string& name) {
   return found == registry().end() ? nullptr : &found->second;
 }
 
-Lent& lent(io_channel channel) {
+Lent& lent_of(io_channel channel) {
   return *static_cast<Lent*>(channel->private_data);
 }
 
 errcode_t report(io_channel channel, const Status& status, errcode_t code) {
   if (status.ok()) return 0;
-  lent(channel).last_error = status.error().message;
+  lent_of(channel).last_error = status.error().message;
   return code;
 }
 
@@ -83,17 +83,17 @@ errcode_t set_block_size(io_channel channel, int size) {
 errcode_t read_blocks(io_channel channel, unsigned long long block, int count, void* data) {
   return report(
       channel,
-      lent(channel).target->read(offset_of(channel, block),
-                                 {static_cast<std::byte*>(data), length_of(channel, count)}),
+      lent_of(channel).target->read(offset_of(channel, block),
+                                    {static_cast<std::byte*>(data), length_of(channel, count)}),
       EXT2_ET_SHORT_READ);
 }
 
 errcode_t write_blocks(io_channel channel, unsigned long long block, int count, const void* data) {
-  return report(
-      channel,
-      lent(channel).target->write(offset_of(channel, block),
-                                  {static_cast<const std::byte*>(data), length_of(channel, count)}),
-      EXT2_ET_SHORT_WRITE);
+  return report(channel,
+                lent_of(channel).target->write(
+                    offset_of(channel, block),
+                    {static_cast<const std::byte*>(data), length_of(channel, count)}),
+                EXT2_ET_SHORT_WRITE);
 }
 
 errcode_t read_blocks32(io_channel channel, unsigned long block, int count, void* data) {
@@ -106,20 +106,20 @@ errcode_t write_blocks32(io_channel channel, unsigned long block, int count, con
 
 errcode_t write_bytes(io_channel channel, unsigned long offset, int count, const void* data) {
   return report(channel,
-                lent(channel).target->write(
+                lent_of(channel).target->write(
                     offset, {static_cast<const std::byte*>(data), static_cast<std::size_t>(count)}),
                 EXT2_ET_SHORT_WRITE);
 }
 
 errcode_t flush_channel(io_channel channel) {
-  return report(channel, lent(channel).target->sync(), EXT2_ET_SHORT_WRITE);
+  return report(channel, lent_of(channel).target->sync(), EXT2_ET_SHORT_WRITE);
 }
 
 errcode_t zero_blocks(io_channel channel, unsigned long long block, unsigned long long count) {
   const auto zeroed =
-      lent(channel).target->zero(offset_of(channel, block), offset_of(channel, count));
+      lent_of(channel).target->zero(offset_of(channel, block), offset_of(channel, count));
   if (!zeroed.ok()) return report(channel, zeroed.error(), EXT2_ET_SHORT_WRITE);
-  lent(channel).last_zeroed = *zeroed;
+  lent_of(channel).last_zeroed = *zeroed;
   return 0;
 }
 
@@ -180,13 +180,13 @@ Result<std::unique_ptr<Ext2OverTarget>> Ext2OverTarget::open(Target& target) {
   const errcode_t code = ext2fs_open2(over->io_.name().c_str(), nullptr,
                                       EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
                                       TargetIo::manager(), &fs);
-  E4R_CHECK(over->checked(code, "open it"));
+  E4R_CHECK(over->check(code, "open it"));
   fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
   over->fs_.reset(fs);
   return over;
 }
 
-Status Ext2OverTarget::checked(errcode_t code, const char* about) const {
+Status Ext2OverTarget::check(errcode_t code, const char* about) const {
   if (code == 0) return {};
   const std::string detail = io_.last_error();
   return error("{}: cannot {}: {}", target_.path(), about,
@@ -196,14 +196,14 @@ Status Ext2OverTarget::checked(errcode_t code, const char* about) const {
 Status Ext2OverTarget::flush_all() {
   fs_->flags &= ~(EXT2_FLAG_SUPER_ONLY | EXT2_FLAG_MASTER_SB_ONLY);
   ext2fs_mark_super_dirty(fs_.get());
-  return checked(ext2fs_flush(fs_.get()), "write the group descriptors");
+  return check(ext2fs_flush(fs_.get()), "write the group descriptors");
 }
 
 Status Ext2OverTarget::flush_superblocks() {
   fs_->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
   fs_->flags |= EXT2_FLAG_SUPER_ONLY;
   ext2fs_mark_super_dirty(fs_.get());
-  Status status = checked(ext2fs_flush(fs_.get()), "write the superblock");
+  Status status = check(ext2fs_flush(fs_.get()), "write the superblock");
   fs_->flags &= ~EXT2_FLAG_SUPER_ONLY;
   return status;
 }

@@ -42,7 +42,7 @@ class Ext2OverTarget {
 
   [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }
   // Makes an Error that says what libext2fs tried to do, unless `code` is 0.
-  [[nodiscard]] Status checked(errcode_t code, const char* about) const;
+  [[nodiscard]] Status check(errcode_t code, const char* about) const;
   // Writes descriptors and superblock with their copies, then syncs. The primary superblock goes
   // last, after a sync of its own (ext2fs_flush2).
   [[nodiscard]] Status flush_all();

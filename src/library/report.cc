@@ -57,7 +57,7 @@ std::vector<Row> Report::rows() const {
     made.better = static_cast<Better>(row.better);
     if (row.start) made.start = row.of(data_->report.start);
     made.values = report::values_of(row, columns);
-    made.shown = report::shown(row, made.values);
+    made.shown = report::is_shown(row, made.values);
   }
   return out;
 }

@@ -46,7 +46,7 @@ Description describe(const allocator::Policy& policy) {
   return out;
 }
 
-Result<const allocator::Policy*> noted_policy(const Description& description) {
+Result<const allocator::Policy*> restore_policy(const Description& description) {
   const allocator::Policy* of = allocator::find_policy(description.kernel);
   if (of == nullptr || !is_name(description.name) || description.rungs.empty())
     return error("'{}' is not a policy from a file", description.name);

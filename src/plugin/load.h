@@ -91,7 +91,7 @@ struct Description {
 [[nodiscard]] Description describe(const allocator::Policy& policy);
 // Makes a policy with this description that cannot decide, because its code is not loaded. Errors:
 // an invalid description.
-[[nodiscard]] Result<const allocator::Policy*> noted_policy(const Description& description);
+[[nodiscard]] Result<const allocator::Policy*> restore_policy(const Description& description);
 
 // find_file() returns the path of NAME.so in E4REPLAY_POLICY_PATH, a list of directories separated
 // by colons; empty if it is in none of them. files() returns all .so files there, by directory and

@@ -41,7 +41,7 @@ void close_others(int one, int other) {
   ::close_range(high + 1, ~0U, 0);
 }
 
-int rounded_up(Clock::duration time) {
+int round_up_ms(Clock::duration time) {
   return static_cast<int>(std::max<std::int64_t>(
       std::min<std::int64_t>(std::chrono::ceil<milliseconds>(time).count(), INT32_MAX), 0));
 }
@@ -51,13 +51,13 @@ bool hears(int line, milliseconds most) {
   const Clock::time_point until = Clock::now() + most;
   pollfd wait = {line, POLLIN, 0};
   for (;;) {
-    const int ready = ::poll(&wait, 1, rounded_up(until - Clock::now()));
+    const int ready = ::poll(&wait, 1, round_up_ms(until - Clock::now()));
     if (ready > 0 || (ready == 0 && Clock::now() >= until)) return ready > 0;
   }
 }
 
 // Thaws; EINVAL means that it is not frozen.
-bool thawed(int fd) {
+bool thaw_fd(int fd) {
   return ::ioctl(fd, FITHAW, 0) == 0 || errno == EINVAL;
 }
 
@@ -82,13 +82,13 @@ Outcome freeze(int fd, int line) {
   const Clock::time_point until = outcome.began + most;
   const bool late = outcome.failed == 0 && Clock::now() >= until;
   if (late) outcome.failed = ETIMEDOUT;
-  while (late && !thawed(fd)) hears(-1, kPause);
+  while (late && !thaw_fd(fd)) hears(-1, kPause);
   (void)::send(line, &outcome, sizeof outcome, MSG_NOSIGNAL);
   if (outcome.failed != 0) ::_exit(1);
   char byte = 0;
-  if (hears(line, milliseconds(rounded_up(until - Clock::now()))) && ::read(line, &byte, 1) == 1)
+  if (hears(line, milliseconds(round_up_ms(until - Clock::now()))) && ::read(line, &byte, 1) == 1)
     ::_exit(0);
-  while (!thawed(fd)) hears(-1, kPause);
+  while (!thaw_fd(fd)) hears(-1, kPause);
   ::_exit(1);
 }
 
@@ -131,7 +131,7 @@ Status Freeze::hear_of_guard() {
         point_);
   if (got == sizeof outcome)
     return error("{}: cannot be frozen: {}", point_, errno_text(outcome.failed));
-  while (!thawed(frozen_.get())) hears(-1, kPause);
+  while (!thaw_fd(frozen_.get())) hears(-1, kPause);
   return error("{}: the process that had to freeze and thaw it was killed: record again", point_);
 }
 

@@ -46,28 +46,28 @@ class BpfReader final : public InputReader {
     options.sz = sizeof options;
     options.object_name = "e4replay";
     object_.reset(bpf_object__open_mem(kInputsObject, kInputsObjectBytes, &options));
-    if (!object_) return failed("open the BPF program");
+    if (!object_) return fail("open the BPF program");
     E4R_CHECK(set(settings));
-    if (bpf_object__load(object_.get()) != 0) return failed("load the BPF program");
+    if (bpf_object__load(object_.get()) != 0) return fail("load the BPF program");
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       links_.emplace_back(bpf_program__attach(program));
-      if (!links_.back()) return failed("attach the BPF program");
+      if (!links_.back()) return fail("attach the BPF program");
     }
     const int inputs = bpf_object__find_map_fd_by_name(object_.get(), "inputs");
-    buffer_.reset(ring_buffer__new(inputs, &BpfReader::received, this, nullptr));
-    return buffer_ ? Status() : failed("read the BPF program's buffer");
+    buffer_.reset(ring_buffer__new(inputs, &BpfReader::receive, this, nullptr));
+    return buffer_ ? Status() : fail("read the BPF program's buffer");
   }
 
   Status read(const Sink& sink) override {
     sink_ = &sink;
     const int count = ring_buffer__consume(buffer_.get());
     sink_ = nullptr;
-    return count >= 0 ? Status() : failed("read the BPF program's buffer");
+    return count >= 0 ? Status() : fail("read the BPF program's buffer");
   }
 
  private:
-  static int received(void* self, void* data, std::size_t size) {
+  static int receive(void* self, void* data, std::size_t size) {
     e4r_input input;
     if (size != sizeof input) return 0;
     std::memcpy(&input, data, size);
@@ -76,7 +76,7 @@ class BpfReader final : public InputReader {
   }
 
   // Makes an Error from libbpf's failure.
-  static Error failed(std::string_view what) {
+  static Error fail(std::string_view what) {
     const int errnum = errno;
     const std::string why = complaint().empty() ? "" : " (" + complaint() + ")";
     if (errnum == EPERM || errnum == EACCES)

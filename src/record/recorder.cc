@@ -54,7 +54,7 @@ Status check_output(const RecorderOptions& options, const Volume& volume,
   struct stat st = {};
   if (::stat(directory.c_str(), &st) != 0)
     return error("{}: {}: {}", options.output, directory, errno_text(errno));
-  const Stored stored = stored_on(directory, volume.dev);
+  const Stored stored = find_storage(directory, volume.dev);
   if (stored == Stored::there)
     return error(
         "{}: lies on the recorded file system{}; give a place elsewhere with -o", options.output,

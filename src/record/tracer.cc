@@ -260,10 +260,10 @@ class TracefsTracer final : public Tracer {
   }
 
   Status on() override {
-    return tracefs_trace_on(instance_.get()) == 0 ? Status() : failed("start tracing");
+    return tracefs_trace_on(instance_.get()) == 0 ? Status() : fail("start tracing");
   }
   Status off() override {
-    return tracefs_trace_off(instance_.get()) == 0 ? Status() : failed("stop tracing");
+    return tracefs_trace_off(instance_.get()) == 0 ? Status() : fail("stop tracing");
   }
 
   Status read(bool all, const Sink& sink) override {
@@ -283,7 +283,7 @@ class TracefsTracer final : public Tracer {
 
  private:
   // Makes an Error from libtracefs's failure.
-  static Error failed(std::string_view what) {
+  static Error fail(std::string_view what) {
     return error("cannot {}: {}", what, errno_text(errno));
   }
 
@@ -343,13 +343,13 @@ class TracefsTracer final : public Tracer {
                                                 O_RDONLY | O_NONBLOCK | O_CLOEXEC);
       if (fd < 0) continue;  // the CPU does not exist, or was never online
       cpu.file.reset(tracefs_cpu_alloc_fd(fd, tep_get_sub_buffer_size(tep_), true));
-      if (!cpu.file) return failed("open the trace buffers");
+      if (!cpu.file) return fail("open the trace buffers");
       constexpr auto kEndian =
           std::endian::native == std::endian::little ? KBUFFER_ENDIAN_LITTLE : KBUFFER_ENDIAN_BIG;
       cpu.page.reset(kbuffer_alloc(sizeof(long) == 8 ? KBUFFER_LSIZE_8 : KBUFFER_LSIZE_4, kEndian));
       buffers_.push_back(std::move(cpu));
     }
-    if (buffers_.empty()) return failed("open the trace buffers");
+    if (buffers_.empty()) return fail("open the trace buffers");
     bytes_.resize(static_cast<std::size_t>(tracefs_cpu_read_size(buffers_.front().file.get())));
     merger_.emplace(buffers_.size());
     return {};
@@ -361,7 +361,7 @@ class TracefsTracer final : public Tracer {
     for (;;) {
       const int got = tracefs_cpu_read(cpu.file.get(), bytes_.data(), true);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0 && errno != EAGAIN) return failed("read the trace buffer");
+      if (got < 0 && errno != EAGAIN) return fail("read the trace buffer");
       if (got <= 0) return {};
       if (kbuffer_load_subbuffer(cpu.page.get(), bytes_.data()) != 0)
         return error("the kernel's trace buffer of CPU {} cannot be understood", cpu.number);

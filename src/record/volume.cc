@@ -155,15 +155,15 @@ class Search {
     std::error_code failed;
     if (!fs::exists(place, failed)) return below_mount(dev);
     Stored out = below_loop(place);
-    if (fs::exists(place / "partition", failed)) out = worse(out, listed(place / ".."));
+    if (fs::exists(place / "partition", failed)) out = worse(out, on_listed_device(place / ".."));
     for (fs::directory_iterator it(place / "slaves", failed), end; !failed && it != end;
          it.increment(failed))
-      out = worse(out, listed(it->path()));
+      out = worse(out, on_listed_device(it->path()));
     return out;
   }
 
   // Examines a block device listed in sysfs.
-  Stored listed(const fs::path& place) {
+  Stored on_listed_device(const fs::path& place) {
     const auto dev = trace::parse_device(read_attribute(place / "dev"));
     return dev.ok() ? on_device(*dev) : Stored::elsewhere;
   }
@@ -201,7 +201,7 @@ class Search {
 
 }  // namespace
 
-Stored stored_on(const std::string& directory, std::uint32_t dev) {
+Stored find_storage(const std::string& directory, std::uint32_t dev) {
   return Search(dev).in_file(directory);
 }
 

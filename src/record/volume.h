@@ -55,7 +55,7 @@ enum class Stored : std::uint8_t { elsewhere, there, unknown };
 // file system is on the device itself, on a loop device backed by a file there, on an overlay with
 // its upper directory there, or on a device built from such devices (dm, md, partitions). Unknown
 // if an overlay's upper directory is not visible from here.
-[[nodiscard]] Stored stored_on(const std::string& directory, std::uint32_t dev);
+[[nodiscard]] Stored find_storage(const std::string& directory, std::uint32_t dev);
 
 // An unnamed copy of a loop device's file that shares its blocks (FICLONE). It is deleted with the
 // object.

@@ -112,19 +112,19 @@ void Explanation::begin(const Asked& one) {
                      pa.block, pa.len, pa.free));
 }
 
-void Explanation::tried_goal(const Search& search, const Extent& found, bool taken) {
+void Explanation::on_goal(const Search& search, const Extent& found, bool taken) {
   line(fmt::format("at goal  {}: {} of {} clusters free, {}", text_of(search.goal), found.len,
                    search.goal.len, taken ? "taken" : "refused"));
 }
 
-void Explanation::rung(const Search& search, const allocator::Rung& rung, std::uint32_t group) {
+void Explanation::on_rung(const Search& search, const allocator::Rung& rung, std::uint32_t group) {
   flush_refused();
   line(fmt::format("{:<8} goal of {} clusters, from group {}", mb::criterion_name(rung.criterion),
                    search.goal.len, group));
 }
 
-void Explanation::looked(const Search& search, const allocator::Rung& rung,
-                         const state::Group& group) {
+void Explanation::on_group(const Search& search, const allocator::Rung& rung,
+                           const state::Group& group) {
   const Refusal refusal = reason_of(search, rung, group);
   if (refusal == Refusal::none) {
     flush_refused();
@@ -149,35 +149,35 @@ void Explanation::flush_refused() {
   refused_ = 0;
 }
 
-void Explanation::passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) {
+void Explanation::on_pass(std::uint32_t group, std::uint32_t count, std::uint32_t least) {
   flush_refused();
   line(fmt::format("  {} groups from {} on: fewer than {} free clusters", format_count(count),
                    group, least));
 }
 
-void Explanation::asked_index(mb::Criterion criterion, std::uint32_t len,
-                              std::optional<std::uint32_t> group) {
+void Explanation::on_index(mb::Criterion criterion, std::uint32_t len,
+                           std::optional<std::uint32_t> group) {
   flush_refused();
   const std::string_view name = mb::criterion_name(criterion);
   line(group ? fmt::format("  {} asks for {} clusters by order: group {}", name, len, *group)
              : fmt::format("  {} asks by order: no group", name));
 }
 
-void Explanation::measured(const Extent& extent, bool best) {
+void Explanation::on_extent(const Extent& extent, bool best) {
   shortest_ = measured_ == 0 ? extent.len : std::min(shortest_, extent.len);
   longest_ = measured_ == 0 ? extent.len : std::max(longest_, extent.len);
   ++measured_;
   if (best) best_ = fmt::format(", candidate {}/{}/{}", extent.group, extent.start, extent.len);
 }
 
-void Explanation::scanned(const state::Group& group, std::uint32_t found) {
+void Explanation::on_scan(const state::Group& group, std::uint32_t found) {
   (void)group;
   if (measured_ > 0)
     line(fmt::format("    {} extents of {} to {} clusters{}; {} in all", measured_, shortest_,
                      longest_, best_, found));
 }
 
-void Explanation::retried(bool discarded) {
+void Explanation::on_retry(bool discarded) {
   flush_refused();
   line(discarded ? "nothing: preallocations given back, searching again"
                  : "nothing, and no preallocation to give back");

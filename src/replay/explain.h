@@ -27,17 +27,17 @@ class Explanation : public allocator::SearchObserver {
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  void tried_goal(const allocator::Search& search, const Extent& found, bool taken) override;
-  void rung(const allocator::Search& search, const allocator::Rung& rung,
-            std::uint32_t group) override;
-  void looked(const allocator::Search& search, const allocator::Rung& rung,
-              const state::Group& group) override;
-  void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
-  void asked_index(mb::Criterion criterion, std::uint32_t len,
-                   std::optional<std::uint32_t> group) override;
-  void measured(const Extent& extent, bool best) override;
-  void scanned(const state::Group& group, std::uint32_t found) override;
-  void retried(bool discarded) override;
+  void on_goal(const allocator::Search& search, const Extent& found, bool taken) override;
+  void on_rung(const allocator::Search& search, const allocator::Rung& rung,
+               std::uint32_t group) override;
+  void on_group(const allocator::Search& search, const allocator::Rung& rung,
+                const state::Group& group) override;
+  void on_pass(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
+  void on_index(mb::Criterion criterion, std::uint32_t len,
+                std::optional<std::uint32_t> group) override;
+  void on_extent(const Extent& extent, bool best) override;
+  void on_scan(const state::Group& group, std::uint32_t found) override;
+  void on_retry(bool discarded) override;
 
  private:
   void line(const std::string& text);

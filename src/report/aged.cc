@@ -92,8 +92,8 @@ std::string aged_text(const AgedReport& r) {
       "{}"
       "utilisation  {:.1f} %\n"
       "files        {}\n",
-      escaped(r.output), format_size(size_of(r)), format_size(r.superblock.block_size()),
-      format_count(r.superblock.groups), escaped(r.profile), r.seed, end.policy->name,
+      escape(r.output), format_size(size_of(r)), format_size(r.superblock.block_size()),
+      format_count(r.superblock.groups), escape(r.profile), r.seed, end.policy->name,
       format_count(writes + appends + removals + syncs), end.elapsed_s, format_count(writes),
       format_count(appends), format_count(removals), format_count(syncs),
       format_size(aged.bytes_written), figure_of(end, "age/turnover"),

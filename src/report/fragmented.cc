@@ -30,7 +30,7 @@ std::string extents_text(const stats::FilePieces& file) {
 }
 
 std::string path_text(const FragmentedFile& file) {
-  return file.is_new ? "(new)" : escaped(file.path);
+  return file.is_new ? "(new)" : escape(file.path);
 }
 
 // What the list has, and how to find what it does not say.
@@ -85,7 +85,7 @@ std::string fragmented_text(const ReplayReport& report) {
     for (const stats::FilePieces& pieces : file.columns) cells.push_back(extents_text(pieces));
     table.row(cells);
   }
-  return table.text() + wrapped(note(*report.fragmented));
+  return table.text() + wrap(note(*report.fragmented));
 }
 
 json::array fragmented_json(const ReplayReport& report) {

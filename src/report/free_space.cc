@@ -160,7 +160,7 @@ std::string free_space_text(const FreeSpaceReport& free) {
   const std::uint64_t block_kb = geo.block_size() / 1024;
   std::string text =
       fmt::format("Device: {}\nBlocksize: {} bytes\nTotal blocks: {}\nFree blocks: {} ({:.1f}%)\n",
-                  escaped(free.path), geo.block_size(), geo.blocks_count, geo.free_blocks_count,
+                  escape(free.path), geo.block_size(), geo.blocks_count, geo.free_blocks_count,
                   percent(geo.free_blocks_count, geo.blocks_count));
   if (free.chunks_wanted) text += chunk_lines(free);
   text += fmt::format(

@@ -30,7 +30,7 @@ std::string against_first(const HeadlineFigure& figure, std::size_t first, std::
                      times < 1 ? figure.fewer : figure.more);
 }
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string join(const std::vector<std::string>& parts) {
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) out += i + 1 == parts.size() ? " and " : ", ";
@@ -45,7 +45,7 @@ std::string against_first(const std::vector<HeadlineFigure>& figures, std::size_
   for (const HeadlineFigure& figure : figures)
     if (std::string part = against_first(figure, first, column); !part.empty())
       parts.push_back(std::move(part));
-  return parts.empty() ? "nothing is known to differ" : joined(parts);
+  return parts.empty() ? "nothing is known to differ" : join(parts);
 }
 
 // What is the same of several policies is said once.
@@ -83,7 +83,7 @@ std::vector<HeadlineFigure> key_figures(const ReplayReport& report) {
   return {steps, extents, free};
 }
 
-std::string wrapped(std::string_view sentence) {
+std::string wrap(std::string_view sentence) {
   constexpr std::size_t kWidth = 80;
   constexpr std::string_view kNoBreak = "\u00a0";
   std::string out, line;
@@ -112,7 +112,7 @@ std::string guesses_text(const ReplayReport& report) {
       "The size of the file and whether it was open for writing were not recorded for {}: e4replay "
       "chose values that go with the trace. Code that looks closer at them may decide otherwise "
       "with the true ones, which `e4replay record --events full` records.",
-      joined(counts));
+      join(counts));
 }
 
 std::string headline(const ReplayReport& report) {
@@ -132,7 +132,7 @@ std::string headline(const ReplayReport& report) {
   }
   std::string out;
   for (const Told& one : told)
-    out += fmt::format("{}Under {}, against {}, {}.", out.empty() ? "" : " ", joined(one.policies),
+    out += fmt::format("{}Under {}, against {}, {}.", out.empty() ? "" : " ", join(one.policies),
                        report.runs.front().policy->name, one.what);
   return out + behind;
 }

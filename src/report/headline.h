@@ -29,6 +29,6 @@ struct HeadlineFigure {
 [[nodiscard]] std::string headline(const ReplayReport& report);
 
 // A sentence in lines for a terminal. What a no-break space joins stays together.
-[[nodiscard]] std::string wrapped(std::string_view sentence);
+[[nodiscard]] std::string wrap(std::string_view sentence);
 
 }  // namespace e4r::report

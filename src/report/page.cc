@@ -44,7 +44,7 @@ std::string html_page(const Page& page) {
 
 std::string html_escape(std::string_view text) {
   std::string out;
-  for (const char c : escaped_lines(text)) {
+  for (const char c : escape_lines(text)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')
@@ -115,7 +115,7 @@ std::string fidelity_fact(const ReplayReport& report) {
 }
 
 // A search through thousands of groups says the same of each: the head and the end of a long text.
-std::string shortened(const std::string& text) {
+std::string shorten(const std::string& text) {
   constexpr std::size_t kHead = 40, kTail = 12;
   std::vector<std::string_view> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -169,7 +169,7 @@ std::string html_rows(const ReplayReport& report) {
   std::string section;
   for (const results::Row& row : results::rows()) {
     const std::vector<results::Value> values = values_of(row, beside);
-    if (!shown(row, values)) continue;
+    if (!is_shown(row, values)) continue;
     if (row.section != section)
       out += fmt::format("<tr class=\"section\"><td colspan=\"{}\">{}</td></tr>\n",
                          beside.size() + 3, html_escape(section = row.section));
@@ -229,7 +229,7 @@ std::string html_slowest(const ReplayReport& report) {
         out += fmt::format(
             "<tr class=\"why\"><td colspan=\"3\"><details><summary>why</summary>"
             "<pre>{}</pre></details></td></tr>\n",
-            html_escape(shortened(run.explained[i])));
+            html_escape(shorten(run.explained[i])));
     }
     out += "</tbody></table></div>\n";
   }
@@ -241,7 +241,7 @@ namespace {
 namespace json = boost::json;
 using stats::FreeExtents;
 
-double rounded(double value) {
+double round_figure(double value) {
   return std::round(value * 100) / 100;
 }
 
@@ -264,8 +264,8 @@ json::object histogram(const ReplayReport& report) {
       counts.emplace_back(free.buckets[k].extents);
       shares.emplace_back(free.blocks == 0
                               ? 0.0
-                              : rounded(100 * static_cast<double>(free.buckets[k].blocks) /
-                                        static_cast<double>(free.blocks)));
+                              : round_figure(100 * static_cast<double>(free.buckets[k].blocks) /
+                                             static_cast<double>(free.blocks)));
     }
     extents.push_back(std::move(counts));
     percent.push_back(std::move(shares));
@@ -445,11 +445,13 @@ json::array writers(const ReplayReport& report) {
       const contention::SimulationOutcome& outcome = *by.writers;
       json::array locks;
       for (const auto& [name, waits] : outcome.waits)
-        locks.push_back({{"name", name}, {"percent", rounded(100 * outcome.share_waited(waits))}});
-      outcomes.push_back({{"writers", outcome.writers},
-                          {"rate", std::round(outcome.requests_per_second())},
-                          {"waiting", rounded(100 * outcome.share_waited(outcome.all_waits()))},
-                          {"locks", std::move(locks)}});
+        locks.push_back(
+            {{"name", name}, {"percent", round_figure(100 * outcome.share_waited(waits))}});
+      outcomes.push_back(
+          {{"writers", outcome.writers},
+           {"rate", std::round(outcome.requests_per_second())},
+           {"waiting", round_figure(100 * outcome.share_waited(outcome.all_waits()))},
+           {"locks", std::move(locks)}});
     }
     out.push_back(std::move(outcomes));
   }

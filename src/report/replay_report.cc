@@ -73,7 +73,7 @@ std::string change_head(const ReplayReport& report) {
                                  : std::string();
 }
 
-bool shown(const results::Row& row, const std::vector<results::Value>& values) {
+bool is_shown(const results::Row& row, const std::vector<results::Value>& values) {
   return row.show == results::Show::always ||
          (row.show == results::Show::nonzero &&
           !std::ranges::all_of(values, results::is_zero_or_none));
@@ -85,7 +85,7 @@ RowChoice choose_rows(const ReplayReport& report, bool all) {
   const std::vector<Column> beside = columns(report);
   for (const results::Row& row : results::rows()) {
     const std::vector<results::Value> values = values_of(row, beside);
-    if (!shown(row, values)) continue;
+    if (!is_shown(row, values)) continue;
     whole.push_back(&row);
     chosen.push_back(all || row.common || differs(values, beside));
   }
@@ -242,7 +242,7 @@ std::string dearest(const contention::SimulationOutcome& outcome) {
   for (const auto& [name, waits] : outcome.waits) {
     const double share = outcome.share_waited(waits);
     if (told++ == kMost || share < kLeast) break;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escaped(name), percent(share));
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escape(name), percent(share));
   }
   return out.empty() ? "-" : out;
 }

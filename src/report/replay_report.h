@@ -129,7 +129,7 @@ struct Column {
 // The row's figure for each column, and whether the whole table has the row.
 [[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
                                                     const std::vector<Column>& columns);
-[[nodiscard]] bool shown(const results::Row& row, const std::vector<results::Value>& values);
+[[nodiscard]] bool is_shown(const results::Row& row, const std::vector<results::Value>& values);
 
 // What a table shows of all its rows.
 struct RowChoice {

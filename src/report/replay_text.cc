@@ -33,18 +33,17 @@ std::string warm_start(const ReplayReport& report) {
 
 std::string header(const ReplayReport& report) {
   const image::SuperblockInfo& g = report.superblock;
-  std::string text =
-      fmt::format("image  {}: {}, {} blocks, {} groups\n", escaped(report.image_path),
-                  format_size(g.blocks_count * g.block_size()), format_size(g.block_size()),
-                  format_count(g.groups));
+  std::string text = fmt::format("image  {}: {}, {} blocks, {} groups\n", escape(report.image_path),
+                                 format_size(g.blocks_count * g.block_size()),
+                                 format_size(g.block_size()), format_count(g.groups));
   if (g.cluster_bits != 0)
     text.insert(
         text.size() - 1,
         fmt::format(", {} clusters", format_size(std::uint64_t{g.block_size()} << g.cluster_bits)));
   text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n",
-                      escaped(report.trace_path), format_count(report.trace.events),
+                      escape(report.trace_path), format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
-                      escaped(kernel_text(report)), report.device);
+                      escape(kernel_text(report)), report.device);
   for (const std::string& line : trace::not_understood(report.trace))
     text += fmt::format("       not understood: {}\n", line);
   if (report.contradictions.any())
@@ -62,12 +61,12 @@ std::string fidelity(const ReplayReport& report) {
   std::string text = fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
                                  format_count(a.identical), format_count(a.requests),
                                  report.recorded_policy, share_text(a, a.identical));
-  if (report.kernel) text += fmt::format("       {}\n", escaped(recorded_text(*report.kernel)));
+  if (report.kernel) text += fmt::format("       {}\n", escape(recorded_text(*report.kernel)));
   return text;
 }
 
 // Which of the policies were never compared with a kernel.
-std::string unverified(const ReplayReport& report) {
+std::string describe_unverified(const ReplayReport& report) {
   std::string text;
   for (const results::Outcome& run : report.runs)
     if (run.unverified())
@@ -144,7 +143,7 @@ void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& ta
 }
 
 // What the table has not.
-std::string left_out(const ReplayReport& report, const RowChoice& choice) {
+std::string describe_left_out(const ReplayReport& report, const RowChoice& choice) {
   if (choice.left_out == 0) return {};
   return fmt::format("{} more rows{}: see them with --all\n", choice.left_out,
                      columns(report).size() > 1 ? " are alike in all columns" : "");
@@ -220,9 +219,10 @@ std::string replay_text(const ReplayReport& report, const TextOptions& options) 
   table.rule();
   add_rows(report, choice, table);
   add_speed(report, table);
-  std::string text = wrapped(escaped(headline(report))) + "\n" + header(report) + fidelity(report) +
-                     unverified(report) + alike(report) + partings(report) + "\n" + table.text() +
-                     left_out(report, choice) + wrapped(past_last_text(report));
+  std::string text = wrap(escape(headline(report))) + "\n" + header(report) + fidelity(report) +
+                     describe_unverified(report) + alike(report) + partings(report) + "\n" +
+                     table.text() + describe_left_out(report, choice) +
+                     wrap(past_last_text(report));
   if (asks_a_kernel(report))
     text +=
         "time of a decision: the kernel's code alone, in a guest with one CPU, without a disk, "
@@ -232,7 +232,7 @@ std::string replay_text(const ReplayReport& report, const TextOptions& options) 
   if (options.histogram) text += fmt::format("\n{}", histograms(report));
   for (const results::Outcome& run : report.runs)
     if (!run.explanation.empty())
-      text += fmt::format("\nunder {}, {}", run.policy->name, escaped_lines(run.explanation));
+      text += fmt::format("\nunder {}, {}", run.policy->name, escape_lines(run.explanation));
   return text;
 }
 
@@ -253,7 +253,7 @@ std::string divergence(const replay::Agreement& a) {
       "first divergence: decision {} at event {}, {:.6f} s, pid {}, inode {}: {}\n"
       "  kernel {}\n  model  {}\n{}",
       format_count(d.decision), format_count(d.event), static_cast<double>(d.time_ns) / 1e9, d.pid,
-      d.ino, d.fields, escaped(d.recorded), escaped(d.modelled),
+      d.ino, d.fields, escape(d.recorded), escape(d.modelled),
       race.empty() ? "" : fmt::format("  a race: {}\n", race));
 }
 
@@ -262,7 +262,7 @@ std::string kernel_files(const results::Outcome& run) {
   for (const std::string& line : {groups_text(run), stats_text(run)})
     if (!line.empty()) text += line + "\n";
   if (run.kernel_stats)
-    for (const std::string& line : run.kernel_stats->differing) text += "  " + escaped(line) + "\n";
+    for (const std::string& line : run.kernel_stats->differing) text += "  " + escape(line) + "\n";
   return text;
 }
 
@@ -285,7 +285,7 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && !run.agreement) add_agreement(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);
-    if (!run.explanation.empty()) text += "\n" + escaped_lines(run.explanation);
+    if (!run.explanation.empty()) text += "\n" + escape_lines(run.explanation);
   }
   return text;
 }

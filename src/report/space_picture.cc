@@ -90,7 +90,7 @@ std::string space_text(const SpacePicture& picture, const TextForm& form) {
   const std::uint64_t all = geo.blocks_count - geo.first_data_block;
   std::string text = fmt::format(
       "{}: {}, {} blocks, {} groups\n{} free ({:.1f} %) in {} extents; the longest is {}\n",
-      escaped(picture.path), size(geo.blocks_count), format_size(geo.block_size()),
+      escape(picture.path), size(geo.blocks_count), format_size(geo.block_size()),
       format_count(geo.groups), size(picture.free_blocks),
       100 * static_cast<double>(picture.free_blocks) / static_cast<double>(all),
       format_count(picture.free_extents), size(picture.longest));
@@ -165,7 +165,7 @@ class Drawing {
         "{{text{{fill:#ddd}}.ground{{fill:#14171b}}}}</style>\n"
         "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
         width, kTop + 2 * panel + kGap);
-    text(16, 24, fmt::format("Free space of {}", escaped(picture_.path)), 15);
+    text(16, 24, fmt::format("Free space of {}", escape(picture_.path)), 15);
     text(16, 46,
          fmt::format("{}, {} groups; {} free in {} extents, the longest {}",
                      size(geo_.blocks_count), format_count(geo_.groups), size(picture_.free_blocks),

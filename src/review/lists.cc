@@ -183,7 +183,7 @@ void conclude(Review& review) {
   tell_guesses(review);
 }
 
-std::vector<CaseFigure> told(const Review& review, Change change) {
+std::vector<CaseFigure> list_changed(const Review& review, Change change) {
   std::vector<CaseFigure> out;
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
@@ -196,9 +196,9 @@ std::vector<CaseFigure> told(const Review& review, Change change) {
   return out;
 }
 
-std::vector<CaseFigure> largest(const Review& review, Change change) {
+std::vector<CaseFigure> list_largest(const Review& review, Change change) {
   constexpr std::size_t kMost = 5;  // per figure
-  const std::vector<CaseFigure> all = told(review, change);
+  const std::vector<CaseFigure> all = list_changed(review, change);
   std::vector<CaseFigure> out;
   for (const Summary& summary : summaries_of(review, change)) {
     std::size_t count = 0;
@@ -236,7 +236,7 @@ std::vector<Summary> summaries(const Review& review) {
 
 std::vector<Summary> summaries_of(const Review& review, Change change) {
   std::vector<Summary> out = summaries(review);
-  const std::vector<CaseFigure> all = told(review, change);
+  const std::vector<CaseFigure> all = list_changed(review, change);
   std::erase_if(out, [&](const Summary& summary) {
     return std::ranges::none_of(all, [&](const CaseFigure& one) {
       return figure_at(review, one).row->key == summary.row->key;

@@ -142,9 +142,9 @@ struct CaseFigure {
 };
 // The figures of the lists with this change, if it is large enough. The largest change comes first,
 // times come last.
-[[nodiscard]] std::vector<CaseFigure> told(const Review& review, Change change);
+[[nodiscard]] std::vector<CaseFigure> list_changed(const Review& review, Change change);
 // The few largest changes of each figure, figure by figure.
-[[nodiscard]] std::vector<CaseFigure> largest(const Review& review, Change change);
+[[nodiscard]] std::vector<CaseFigure> list_largest(const Review& review, Change change);
 
 // One figure over all cases with that figure.
 struct Summary {
@@ -160,7 +160,7 @@ struct Summary {
 };
 // One summary for each figure of the lists, in their order, times last.
 [[nodiscard]] std::vector<Summary> summaries(const Review& review);
-// Only the summaries with entries in told().
+// Only the summaries with entries in list_changed().
 [[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
 
 // The program and the command of a review.

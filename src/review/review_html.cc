@@ -53,7 +53,7 @@ std::string failures_html(const Review& review, Change change) {
 // A line a figure, and then the cases in which it changed most.
 std::string changes(const Review& review, Change change, std::string_view title) {
   const std::string out = fmt::format("<h2>{}</h2>\n", title) + failures_html(review, change);
-  const std::vector<CaseFigure> some = largest(review, change);
+  const std::vector<CaseFigure> some = list_largest(review, change);
   if (some.empty()) return out + fmt::format("<p>{}</p>\n", nothing_changed(review, change));
   std::string lines, rows;
   for (const Summary& summary : summaries_of(review, change))
@@ -64,7 +64,7 @@ std::string changes(const Review& review, Change change, std::string_view title)
     rows += fmt::format("<tr class=\"row\"><td>{} <span class=\"of\">{}</span></td>{}</tr>\n",
                         html_escape(figure.row->label), link(review, one.of), figure_cells(figure));
   }
-  const std::size_t all = told(review, change).size();
+  const std::size_t all = list_changed(review, change).size();
   return out + "<ul>\n" + lines + "</ul>\n" +
          table(title, "<th>figure, case</th><th>base</th><th>with</th><th>change</th>", rows) +
          (all > some.size()
@@ -206,7 +206,7 @@ double worse_by(const Figure& figure) {
 }
 
 // Maps to a scale that is linear near 0 and logarithmic far from it.
-double bent(double by) {
+double bend(double by) {
   constexpr double kLine = 0.01;
   return std::copysign(std::log10(1 + std::abs(by) / kLine), by);
 }
@@ -221,13 +221,13 @@ constexpr Mark kMarks[] = {{0.01, "1 %"}, {0.1, "10 %"},  {1, "x2"},      {9, "x
 // A scale in percent of the width. The outermost tenths show changes from or to zero.
 class Scale {
  public:
-  explicit Scale(double most) : most_(bent(std::max(most, 0.1))) {}
+  explicit Scale(double most) : most_(bend(std::max(most, 0.1))) {}
   [[nodiscard]] double at(double by) const {
     constexpr double kHalf = 44;
     if (std::isinf(by)) return by > 0 ? 98 : 2;
-    return 50 + kHalf * bent(by) / most_;
+    return 50 + kHalf * bend(by) / most_;
   }
-  [[nodiscard]] bool holds(double by) const { return bent(by) <= most_ * 1.001; }
+  [[nodiscard]] bool holds(double by) const { return bend(by) <= most_ * 1.001; }
 
  private:
   double most_;

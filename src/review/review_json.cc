@@ -85,12 +85,12 @@ json::object case_json(const Case& one) {
   return out;
 }
 
-json::array told_json(const Review& review, Change change) {
+json::array changed_json(const Review& review, Change change) {
   json::array out;
   const Failures failures = failures_of(review);
   for (const std::size_t i : failures.of(change))
     out.push_back(json::object{{"name", review.cases[i].name}, {"key", kFailed}});
-  for (const CaseFigure& one : told(review, change)) {
+  for (const CaseFigure& one : list_changed(review, change)) {
     const Case& of = review.cases[one.of];
     out.push_back(json::object{{"name", of.name}, {"key", of.figures[one.figure].row->key}});
   }
@@ -185,8 +185,8 @@ std::string review_json(const Review& review, const ReviewOrigin& origin) {
   doc["noise"] = bands_json(review);
   doc["caveats"] = caveats_json(review);
   doc["summary"] = summaries_json(review);
-  doc["worse"] = told_json(review, Change::worse);
-  doc["better"] = told_json(review, Change::better);
+  doc["worse"] = changed_json(review, Change::worse);
+  doc["better"] = changed_json(review, Change::better);
   json::array cases;
   for (const Case& one : review.cases) cases.push_back(case_json(one));
   doc["cases"] = std::move(cases);

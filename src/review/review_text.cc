@@ -23,8 +23,8 @@ std::string heading(const std::string& text, char line) {
 
 // Wraps words. The first line begins with `line`, later lines are indented. `end` marks each line
 // break. A word longer than a line stays whole.
-std::string wrapped(std::string line, const std::vector<std::string>& words, std::size_t indent,
-                    std::string_view end = {}) {
+std::string wrap(std::string line, const std::vector<std::string>& words, std::size_t indent,
+                 std::string_view end = {}) {
   std::string out;
   bool begun = false;
   for (const std::string& word : words) {
@@ -46,7 +46,7 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 // Removes blanks at the end.
-std::string trimmed(std::string line) {
+std::string trim(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
@@ -72,9 +72,9 @@ std::string change_cell(const Figure& figure) {
 }
 
 std::string figure_line(const std::string& where, const Figure& figure) {
-  return trimmed(fmt::format("{:<18} {:<22} {:>10} {:>10} {:>8}", cut(where, 18),
-                             cut(figure.row->label, 22), cell(figure.base), cell(figure.with),
-                             change_cell(figure)));
+  return trim(fmt::format("{:<18} {:<22} {:>10} {:>10} {:>8}", cut(where, 18),
+                          cut(figure.row->label, 22), cell(figure.base), cell(figure.with),
+                          change_cell(figure)));
 }
 
 // Nothing is worse than a policy that fails.
@@ -82,13 +82,13 @@ std::string failures_list(const Review& review, Change change) {
   constexpr std::size_t kMost = 5;  // cases
   const std::string head = failures_text(review, change);
   if (head.empty()) return {};
-  std::string out = wrapped("", words_of(head + ":"), 2);
+  std::string out = wrap("", words_of(head + ":"), 2);
   const Failures all = failures_of(review);
   const std::vector<std::size_t>& of = all.of(change);
   for (std::size_t i = 0; i < std::min(of.size(), kMost); ++i) {
     const Case& one = review.cases[of[i]];
     const std::string& why = one.failed[change == Change::worse ? 1 : 0];
-    out += wrapped("  ", words_of(escaped(one.name + ": " + why)), 4);
+    out += wrap("  ", words_of(escape(one.name + ": " + why)), 4);
   }
   if (of.size() > kMost) out += fmt::format("  and in {} more, below\n", of.size() - kMost);
   return out + "\n";
@@ -96,17 +96,16 @@ std::string failures_list(const Review& review, Change change) {
 
 // A line a figure, and then the cases in which it changed most.
 std::string changes_text(const Review& review, Change change) {
-  const std::vector<CaseFigure> some = largest(review, change);
+  const std::vector<CaseFigure> some = list_largest(review, change);
   std::string out = failures_list(review, change);
   if (some.empty()) return out + nothing_changed(review, change) + "\n";
   for (const Summary& summary : summaries_of(review, change))
-    out += wrapped(summary.row->label + ": ", words_of(way_text(review, summary, change)), 2);
+    out += wrap(summary.row->label + ": ", words_of(way_text(review, summary, change)), 2);
   out += fmt::format("\n{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base", "with",
                      "change");
   for (const CaseFigure& one : some)
-    out +=
-        figure_line(escaped(review.cases[one.of].name), review.cases[one.of].figures[one.figure]);
-  const std::size_t all = told(review, change).size();
+    out += figure_line(escape(review.cases[one.of].name), review.cases[one.of].figures[one.figure]);
+  const std::size_t all = list_changed(review, change).size();
   if (all > some.size())
     out += fmt::format("and {} more of these figures, below\n", all - some.size());
   return out;
@@ -116,8 +115,8 @@ std::string inputs_text(const Review& review) {
   std::string out = fmt::format("{:<18} {:<18} {:<13} {:>10} {:>9}\n", "where", "file system",
                                 "recorded on", "decisions", "followed");
   for (const Case& one : review.cases)
-    out += fmt::format("{:<18} {:<18} {:<13} {:>10} {:>9}\n", cut(escaped(one.name), 18),
-                       cut(shape_text(one), 18), cut(one.aged ? "-" : escaped(one.kernel), 13),
+    out += fmt::format("{:<18} {:<18} {:<13} {:>10} {:>9}\n", cut(escape(one.name), 18),
+                       cut(shape_text(one), 18), cut(one.aged ? "-" : escape(one.kernel), 13),
                        one.aged ? "-" : format_count(one.decisions),
                        one.aged ? "-" : followed_text(one));
   return out;
@@ -126,18 +125,17 @@ std::string inputs_text(const Review& review) {
 std::string refusals_text(const Review& review) {
   std::string out;
   for (const Case& one : review.cases)
-    if (!one.refused.empty())
-      out += wrapped("", words_of(escaped(one.name + ": " + one.refused)), 2);
+    if (!one.refused.empty()) out += wrap("", words_of(escape(one.name + ": " + one.refused)), 2);
   return out.empty() ? out : heading("Not compared", '-') + out + "\n";
 }
 
 std::string caveats_text(const Review& review) {
   std::string out;
   for (const Caveat& caveat : review.caveats)
-    out += wrapped("",
-                   words_of(fmt::format("{} (in {}: {})", escaped(caveat.text), caveat.of.size(),
-                                        names_text(review, caveat.of))),
-                   2);
+    out += wrap("",
+                words_of(fmt::format("{} (in {}: {})", escape(caveat.text), caveat.of.size(),
+                                     names_text(review, caveat.of))),
+                2);
   return out.empty() ? out : heading("Caveats", '-') + out + "\n";
 }
 
@@ -155,12 +153,12 @@ std::string histogram_text(const Case& one) {
 }
 
 std::string case_text(const Case& one) {
-  std::string out = escaped(one.name) + "\n";
+  std::string out = escape(one.name) + "\n";
   for (const Figure& figure : one.figures)
     if (figure.row->place != results::Place::document)
-      out += trimmed(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.row->label,
-                                 results::text_of(figure.base), results::text_of(figure.with),
-                                 noise_text(figure)));
+      out += trim(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.row->label,
+                              results::text_of(figure.base), results::text_of(figure.with),
+                              noise_text(figure)));
   return out + histogram_text(one) + "\n";
 }
 
@@ -168,10 +166,10 @@ std::string case_text(const Case& one) {
 std::string cases_text(const Review& review) {
   std::string out;
   if (const auto alike = alike_cases(review); !alike.empty())
-    out += wrapped("",
-                   words_of(fmt::format("Every request was decided alike in {}: {}.", alike.size(),
-                                        names_text(review, alike))),
-                   2) +
+    out += wrap("",
+                words_of(fmt::format("Every request was decided alike in {}: {}.", alike.size(),
+                                     names_text(review, alike))),
+                2) +
            "\n";
   for (const Case& one : review.cases)
     if (one.refused.empty() && !one.alike) out += case_text(one);
@@ -184,21 +182,21 @@ std::string review_text(const Review& review, const ReviewOrigin& origin) {
   std::string out = heading("Allocator review", '=') + "\n";
   for (const auto& [name, side] :
        {std::pair("base  ", &review.base), std::pair("with  ", &review.with)}) {
-    out += wrapped(name, words_of(side_text(*side)), 6);
+    out += wrap(name, words_of(side_text(*side)), 6);
     if (const std::string code = code_text(*side); !code.empty())
-      out += wrapped("      ", words_of(code), 6);
+      out += wrap("      ", words_of(code), 6);
   }
   std::vector<std::string> command;
-  for (const std::string& word : origin.command) command.push_back(escaped(word));
-  out += fmt::format("\nMade by {} with\n\n", origin.program) + wrapped("  ", command, 6, " \\");
-  out += "\n" + wrapped("", words_of(summary_text(review)), 0) + "\n";
-  if (review.timed) out += wrapped("", words_of(times_note(review)), 0) + "\n";
+  for (const std::string& word : origin.command) command.push_back(escape(word));
+  out += fmt::format("\nMade by {} with\n\n", origin.program) + wrap("  ", command, 6, " \\");
+  out += "\n" + wrap("", words_of(summary_text(review)), 0) + "\n";
+  if (review.timed) out += wrap("", words_of(times_note(review)), 0) + "\n";
   out += heading("What got worse", '-') + changes_text(review, Change::worse) + "\n";
   out += heading("What got better", '-') + changes_text(review, Change::better) + "\n";
   out += refusals_text(review);
   out += caveats_text(review);
   out += heading("What was replayed", '-') + inputs_text(review) + "\n";
-  out += wrapped("", words_of(inputs_note(review)), 0) + "\n";
+  out += wrap("", words_of(inputs_note(review)), 0) + "\n";
   out += heading("Case by case", '-');
   out += cases_text(review);
   out.pop_back();

@@ -23,7 +23,7 @@ std::string short_size(std::uint64_t kb) {
   return fmt::format("{}{}", kb, kUnits[unit]);
 }
 
-std::string counted(std::size_t count, std::string_view one, std::string_view more) {
+std::string count_text(std::size_t count, std::string_view one, std::string_view more) {
   return fmt::format("{} {}", format_count(count), count == 1 ? one : more);
 }
 
@@ -44,9 +44,9 @@ std::string bands_text(const Review& review) {
 }  // namespace
 
 std::string side_text(const Side& side) {
-  std::string out = escaped(std::string(side.policy->name));
+  std::string out = escape(std::string(side.policy->name));
   if (!side.settings.empty())
-    out += fmt::format(" with {}", escaped(fmt::format("{}", fmt::join(side.settings, ", "))));
+    out += fmt::format(" with {}", escape(fmt::format("{}", fmt::join(side.settings, ", "))));
   if (!side.file || side.file->release.empty())
     return side.policy->verified.empty() ? out + " (no kernel was found to decide like this)" : out;
   return out;
@@ -57,9 +57,9 @@ std::string code_text(const Side& side) {
   const app::PolicyFile& file = *side.file;
   std::string out;
   if (!file.release.empty()) {
-    out = "Linux " + escaped(file.release);
+    out = "Linux " + escape(file.release);
     const std::string commit = guest::commit_text(file.commit, file.dirty);
-    out += fmt::format(", {}, ", commit.empty() ? "no commit is known" : escaped(commit));
+    out += fmt::format(", {}, ", commit.empty() ? "no commit is known" : escape(commit));
   }
   return out + fmt::format("CRC-32C {:08x}", file.sum);
 }
@@ -75,8 +75,8 @@ std::string summary_text(const Review& review) {
     if (!one.aged) requests += one.decisions;
   }
   std::string out = fmt::format("Both decide {} of recorded kernels ({} decisions) and age {}.",
-                                counted(captures, "capture", "captures"), format_count(requests),
-                                counted(aged, "file system", "file systems"));
+                                count_text(captures, "capture", "captures"), format_count(requests),
+                                count_text(aged, "file system", "file systems"));
   if (alike > 0)
     out += fmt::format(" In {} of these {} they decide every request alike.", alike, answered);
   if (review.base.file && review.with.file && review.base.file->sum == review.with.file->sum &&
@@ -102,7 +102,7 @@ std::string times_note(const Review& review) {
         repeats);
   if (!review.bands.empty())
     out += fmt::format(" In {} decided alike, {}: that is noise.",
-                       counted(review.bands.front().cases, "case", "cases"), bands_text(review));
+                       count_text(review.bands.front().cases, "case", "cases"), bands_text(review));
   return out + fmt::format(
                    " The guest's clock ticks every {} ns: a difference of one tick does not count "
                    "as a change of a median or of 99 %.",
@@ -123,7 +123,7 @@ std::string way_text(const Review& review, const Summary& summary, Change change
     out += fmt::format(", median {}, most", by(way.median));
   else
     out += ",";
-  out += fmt::format(" {} in {}", by(way.most), escaped(review.cases[way.most.of].name));
+  out += fmt::format(" {} in {}", by(way.most), escape(review.cases[way.most.of].name));
   const Summary::Way& other = summary.way(worse ? Change::better : Change::worse);
   if (other.count > 0)
     out += fmt::format("; {} in {}", worse ? "better" : "worse", format_count(other.count));
@@ -135,9 +135,9 @@ std::string failures_text(const Review& review, Change change) {
   const std::size_t count = failures.of(change).size();
   if (count == 0) return {};
   const bool worse = change == Change::worse;
-  std::string out = fmt::format("{} failed in {} of {}",
-                                escaped((worse ? review.with : review.base).policy->name),
-                                format_count(count), counted(review.cases.size(), "case", "cases"));
+  std::string out =
+      fmt::format("{} failed in {} of {}", escape((worse ? review.with : review.base).policy->name),
+                  format_count(count), count_text(review.cases.size(), "case", "cases"));
   if (!worse) return out + ", and --with did not";
   if (failures.both == count) return out + ", and --base as well";
   if (failures.both > 0) return out + fmt::format(", --base in {} of these", failures.both);
@@ -159,7 +159,7 @@ std::string noise_text(const Figure& figure) {
 std::string names_text(const Review& review, const std::vector<std::size_t>& of) {
   std::string out;
   for (const std::size_t i : of)
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", escaped(review.cases[i].name));
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", escape(review.cases[i].name));
   return out;
 }
 

@@ -253,7 +253,7 @@ void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std
 }
 
 // Whether a preallocation has clusters of the range that it has not handed out.
-bool FsState::preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const {
+bool FsState::is_preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const {
   return group.index.any_near(start, len, [&](const Prealloc& pa) {
     const std::uint32_t base =
         // A group preallocation is used from its front.
@@ -358,7 +358,7 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
   if (!bitmap::all_set(words(group), start, count))
     return error("free of {} clusters at {}/{}, part of which is free already", count, number,
                  start);
-  if (preallocated(group, start, count))
+  if (is_preallocated(group, start, count))
     return error("free of {} clusters at {}/{}, part of which is preallocated", count, number,
                  start);
   if (at_once) {

@@ -211,7 +211,8 @@ class FsState {
   void write_first_bitmap(Group& group);
   void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
-  [[nodiscard]] bool preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const;
+  [[nodiscard]] bool is_preallocated(const Group& group, std::uint32_t start,
+                                     std::uint32_t len) const;
   void update_index(Group& group);
   void move_by_largest(Group& group, int order);
   void move_by_average(Group& group, int order);

@@ -307,7 +307,7 @@ Result<std::vector<StatLine>> stat_lines(std::string_view text) {
   for (Lines lines(text); lines.next(line);) {
     const std::size_t indent = indentation(line);
     const std::string_view words =
-        trimmed(line.substr(std::min(line.find_first_not_of("> \t"), line.size())));
+        trim(line.substr(std::min(line.find_first_not_of("> \t"), line.size())));
     if (words.find("): mballoc: ") != std::string_view::npos)
       return error(
           "this is what the kernel logs at unmount: give the text of /proc/fs/ext4/DEV/mb_stats");

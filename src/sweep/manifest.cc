@@ -130,7 +130,7 @@ Result<std::vector<Axis>> axes_of(const json::value& tunables) {
 }
 
 // Merging or inspecting a sweep must not run code of its files.
-Result<const allocator::Policy*> noted_policy(const json::object& noted) {
+Result<const allocator::Policy*> read_policy(const json::object& noted) {
   plugin::Description out;
   const json::value name = member(noted, "name"), kernel = member(noted, "kernel");
   const json::value rungs = member(noted, "rungs"), tunables = member(noted, "own_tunables");
@@ -158,7 +158,7 @@ Result<const allocator::Policy*> noted_policy(const json::object& noted) {
     out.tunables.push_back(
         {std::string(own_name.get_string()), std::string(meaning.get_string()), fallback, max});
   }
-  auto policy = plugin::noted_policy(out);
+  auto policy = plugin::restore_policy(out);
   if (!policy.ok()) return Error{kDamaged};
   return *policy;
 }
@@ -171,12 +171,12 @@ Result<const allocator::Policy*> policy_of(const json::value& noted) {
   }
   if (!noted.is_object()) return Error{kDamaged};
   const json::object& kernel = noted.get_object();
-  if (!kernel.contains("release")) return noted_policy(kernel);
+  if (!kernel.contains("release")) return read_policy(kernel);
   const json::value name = member(kernel, "name"), file = member(kernel, "file"),
                     release = member(kernel, "release"), criteria = member(kernel, "criteria");
   if (!name.is_string() || !file.is_string() || !release.is_string() || !criteria.is_int64())
     return Error{kDamaged};
-  return &guest::noted_kernel_policy(
+  return &guest::restore_kernel_policy(
       std::string(name.get_string()),
       {std::string(file.get_string()), std::string(release.get_string()),
        static_cast<std::uint32_t>(criteria.get_int64())});

@@ -59,7 +59,7 @@ Status check_values(const Axis& axis) {
 
 // The first element that equals an earlier one, or the end.
 template <class List, class Of>
-auto repeated(const List& list, Of of) {
+auto find_repeated(const List& list, Of of) {
   for (auto it = list.begin(); it != list.end(); ++it)
     if (std::any_of(list.begin(), it, [&](const auto& before) { return of(before) == of(*it); }))
       return it;
@@ -69,13 +69,13 @@ auto repeated(const List& list, Of of) {
 Status check_spec(const PlanSpec& spec) {
   if (spec.captures.empty()) return error("no capture to replay");
   if (spec.policies.empty()) return error("no policy to replay under");
-  if (const auto it = repeated(spec.captures, [](const auto& c) { return c; });
+  if (const auto it = find_repeated(spec.captures, [](const auto& c) { return c; });
       it != spec.captures.end())
     return error("{} is given twice", printable(*it, kLongestName));
-  if (const auto it = repeated(spec.policies, [](const auto* p) { return p; });
+  if (const auto it = find_repeated(spec.policies, [](const auto* p) { return p; });
       it != spec.policies.end())
     return error("policy {} is given twice", (*it)->name);
-  if (const auto it = repeated(spec.axes, [](const Axis& a) { return a.tunable; });
+  if (const auto it = find_repeated(spec.axes, [](const Axis& a) { return a.tunable; });
       it != spec.axes.end())
     return error("--set {} is given twice: give all its values in one", it->tunable->name);
   return {};

@@ -222,7 +222,7 @@ std::string ranking_text(const Plan& plan, const Figures& figures, const results
   const std::vector<Column> columns = columns_of(figures, metric);
   for (const Ranking& ranking : rank(plan, figures, metric)) {
     text += fmt::format("{}: {} points, by {} ({} is better)\n\n",
-                        escaped(plan.spec.captures[ranking.capture]),
+                        escape(plan.spec.captures[ranking.capture]),
                         format_count(ranking.order.size()), metric.key, direction(metric));
     text += table_of(plan, ranking, equal_points(plan, figures, ranking), columns, most) + "\n";
   }
@@ -428,7 +428,7 @@ std::vector<std::string> sentences(const Plan& plan, const Figures& figures, con
 std::string advice_text(const Plan& plan, const Figures& figures) {
   std::string out;
   for (const Advice& advice : advise(plan, figures)) {
-    out += escaped(plan.spec.captures[advice.capture]) + ":\n";
+    out += escape(plan.spec.captures[advice.capture]) + ":\n";
     for (const std::string& sentence : sentences(plan, figures, advice))
       out += "  " + sentence + "\n";
   }
@@ -504,7 +504,7 @@ Sql sql_for(const Plan& plan) {
   Sql out = {"CREATE TABLE points (point INTEGER PRIMARY KEY, capture TEXT, policy TEXT",
              "INSERT INTO points VALUES (?, ?, ?"};
   const auto add = [&out](std::string_view name, const char* type) {
-    out.create += fmt::format(", {}{}", table::quoted(name), type);
+    out.create += fmt::format(", {}{}", table::quote(name), type);
     out.insert += ", ?";
   };
   for (const Axis& axis : plan.spec.axes) add(axis.tunable->name, " INTEGER");

@@ -85,7 +85,7 @@ std::string point_line(const Plan& plan, std::size_t index, const results::Outco
   return line_of(members_of(object));
 }
 
-std::string named_line(std::string_view line) {
+std::string with_schema(std::string_view line) {
   const auto members = members_in(line);
   return members ? line_of(*members) : std::string(line);
 }
@@ -200,7 +200,7 @@ void take_lines(std::string_view text, const Plan& plan, const PointRange& range
     if (!index || !range.holds(*index)) {
       ++into.damaged;
     } else if (into.lines[*index].empty()) {
-      into.lines[*index] = named_line(line);
+      into.lines[*index] = with_schema(line);
       ++into.count;
     }
   }
@@ -368,15 +368,15 @@ std::string heading(const Jobs& jobs, std::string_view how) {
 
 std::string merge_command(const Jobs& jobs) {
   return fmt::format("\"${{E4REPLAY:-e4replay}}\" sweep --merge {}/part-* --best {} -o {} --resume",
-                     shell_quoted(jobs.directory), shell_quoted(jobs.best),
-                     shell_quoted(jobs.directory + "/all"));
+                     shell_quote(jobs.directory), shell_quote(jobs.best),
+                     shell_quote(jobs.directory + "/all"));
 }
 
 std::string run_part(const Jobs& jobs, std::string_view threads) {
   return fmt::format(
       "\"${{E4REPLAY:-e4replay}}\" {} --threads {} \\\n    --points \"$first-$last\" -o {}/part-"
       "\"$job\" --resume\n",
-      jobs.command, threads, shell_quoted(jobs.directory));
+      jobs.command, threads, shell_quote(jobs.directory));
 }
 
 }  // namespace
@@ -395,7 +395,7 @@ std::string slurm_script(const Jobs& jobs) {
                      merge_command(jobs)) +
          "job=$SLURM_ARRAY_TASK_ID\n" + arithmetic(jobs) +
          fmt::format("mkdir -p {0}\nexec >>{0}/log-\"$job\" 2>&1\nexec ",
-                     shell_quoted(jobs.directory)) +
+                     shell_quote(jobs.directory)) +
          run_part(jobs, "\"${SLURM_CPUS_PER_TASK:-1}\"");
 }
 
@@ -406,7 +406,7 @@ std::string parallel_script(const Jobs& jobs) {
          "set -eu\n" +
          fmt::format(
              "if [ $# -eq 0 ]; then\n    mkdir -p {0}\n    seq {1} | parallel -q sh \"$0\"\n",
-             shell_quoted(jobs.directory), jobs.jobs) +
+             shell_quote(jobs.directory), jobs.jobs) +
          "    exec " + merge_command(jobs) + "\nfi\njob=$1\n" + arithmetic(jobs) + "exec " +
          run_part(jobs, "1");
 }

@@ -31,7 +31,7 @@ namespace e4r::sweep {
 [[nodiscard]] std::optional<std::size_t> point_of(const Plan& plan, std::string_view line);
 
 // A line that point_of() accepts, with a "schema" added if it is missing.
-[[nodiscard]] std::string named_line(std::string_view line);
+[[nodiscard]] std::string with_schema(std::string_view line);
 
 // The figures on a line that point_of() accepts, one for each of results::rows(), in the same
 // order.

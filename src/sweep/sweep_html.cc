@@ -82,7 +82,7 @@ std::vector<Drawn> all_drawn(const Figures& figures) {
 }
 
 // Ratios, with the precision of a plot.
-results::Value rounded(const results::Value& value) {
+results::Value round_value(const results::Value& value) {
   const auto* ratio = std::get_if<double>(&value);
   if (ratio == nullptr || *ratio == 0) return value;
   const double unit = std::pow(10, 4 - std::floor(std::log10(std::abs(*ratio))));
@@ -97,7 +97,7 @@ json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>
     json::array values;
     bool differs = drawn.key == metric.key || out.size() < 2;
     for (const std::size_t index : points) {
-      values.push_back(report::json_of(rounded(drawn.of(index))));
+      values.push_back(report::json_of(round_value(drawn.of(index))));
       differs = differs || values.back() != values.front();
     }
     if (differs)

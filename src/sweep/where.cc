@@ -59,7 +59,7 @@ bool is_word(char c) {
          static_cast<unsigned char>(c) >= 0x80 || kOthers.find(c) != std::string_view::npos;
 }
 
-std::string listed(const std::vector<std::string_view>& names) {
+std::string list_names(const std::vector<std::string_view>& names) {
   std::string out;
   for (const std::string_view name : names)
     out += (out.empty() ? "" : ", ") + printable(name, kLongestName);
@@ -100,7 +100,7 @@ class Tokens {
     if (rest.front() == '!') return take(Kind::turn, 1);
     if (rest.front() == '(') return take(Kind::open, 1);
     if (rest.front() == ')') return take(Kind::close, 1);
-    if (rest.front() == '\'' || rest.front() == '"') return quoted(rest);
+    if (rest.front() == '\'' || rest.front() == '"') return read_quoted(rest);
     const auto length = static_cast<std::size_t>(
         std::find_if_not(rest.begin(), rest.end(), is_word) - rest.begin());
     if (length > 0) return take(Kind::word, length);
@@ -122,7 +122,7 @@ class Tokens {
     return out;
   }
 
-  Result<Token> quoted(std::string_view rest) {
+  Result<Token> read_quoted(std::string_view rest) {
     const auto end = rest.find(rest.front(), 1);
     if (end == std::string_view::npos) return at(at_ + 1, "the quote is not closed");
     const Token out = {Kind::text, rest.substr(1, end - 1), at_ + 1};
@@ -152,10 +152,10 @@ class Parser {
     return {};
   }
 
-  Result<Tree> one_of() { return joined(Kind::one_of, Node::Is::one_of, &Parser::all_of); }
-  Result<Tree> all_of() { return joined(Kind::all_of, Node::Is::all_of, &Parser::term); }
+  Result<Tree> one_of() { return parse_joined(Kind::one_of, Node::Is::one_of, &Parser::all_of); }
+  Result<Tree> all_of() { return parse_joined(Kind::all_of, Node::Is::all_of, &Parser::term); }
 
-  Result<Tree> joined(Kind by, Node::Is is, Result<Tree> (Parser::*part)()) {
+  Result<Tree> parse_joined(Kind by, Node::Is is, Result<Tree> (Parser::*part)()) {
     E4R_TRY(Tree left, (this->*part)());
     while (token_.kind == by) {
       E4R_CHECK(advance());
@@ -247,7 +247,7 @@ class Parser {
     const auto& known = policy ? known_.policies : known_.captures;
     if (std::ranges::find(known, wanted) == known.end())
       return at(node.b.at, fmt::format("no {} '{}' in this sweep: it has {}", node.a.text,
-                                       printable(wanted), listed(known)));
+                                       printable(wanted), list_names(known)));
     node.wanted = std::string(wanted);
     return {};
   }
@@ -255,11 +255,11 @@ class Parser {
   Status numbers(const Node& node, std::size_t where) const {
     for (const Operand* o : {&node.a, &node.b})
       if (o->is == Operand::Is::text)
-        return at(o->at,
-                  fmt::format("'{}' is neither a number nor a tunable that --set gives{}",
-                              printable(o->text),
-                              known_.tunables.empty() ? std::string(": it gives none")
-                                                      : ": it gives " + listed(known_.tunables)));
+        return at(o->at, fmt::format("'{}' is neither a number nor a tunable that --set gives{}",
+                                     printable(o->text),
+                                     known_.tunables.empty()
+                                         ? std::string(": it gives none")
+                                         : ": it gives " + list_names(known_.tunables)));
     if (node.a.is == Operand::Is::number && node.b.is == Operand::Is::number)
       return at(where, "a number is compared with a number");
     return {};

@@ -5,7 +5,7 @@
 
 namespace e4r::table {
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
@@ -15,7 +15,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string csv_cell(std::string_view text) {
-  return text.find_first_of(",\"\r\n") == std::string_view::npos ? std::string(text) : quoted(text);
+  return text.find_first_of(",\"\r\n") == std::string_view::npos ? std::string(text) : quote(text);
 }
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {

@@ -245,7 +245,7 @@ class Decompressor : public Decoder {
   Error ends_early() const {
     return error("{}: compressed data end early at byte {}", name_, offset_);
   }
-  Error damaged(const char* why) const {
+  Error damage_error(const char* why) const {
     return error("{}: compressed data are damaged at byte {}: {}", name_, offset_, why);
   }
 
@@ -271,7 +271,7 @@ class ZstdDecoder final : public Decompressor {
 
   Result<std::size_t> decode(std::span<char> out) override {
     ZSTD_outBuffer to = {out.data(), out.size(), 0};
-    if (failed_ != nullptr) return damaged(failed_);
+    if (failed_ != nullptr) return damage_error(failed_);
     while (to.pos < to.size) {
       E4R_TRY(const bool more, more_input());
       if (!more && !within_frame_) return to.pos > 0 ? to.pos : finish();
@@ -282,7 +282,7 @@ class ZstdDecoder final : public Decompressor {
       if (ZSTD_isError(hint)) {
         failed_ = ZSTD_getErrorName(hint);
         if (to.pos > 0) return to.pos;
-        return damaged(failed_);
+        return damage_error(failed_);
       }
       within_frame_ = hint != 0;
       if (!more && to.pos == before && within_frame_) {
@@ -340,7 +340,7 @@ class GzipDecoder final : public Decompressor {
       if (code == Z_STREAM_END) within_member_ = false;
       if (code == Z_OK || code == Z_STREAM_END) continue;
       if (made() > 0) return made();
-      return damaged(stream_.msg != nullptr ? stream_.msg : "not gzip data");
+      return damage_error(stream_.msg != nullptr ? stream_.msg : "not gzip data");
     }
     return made();
   }

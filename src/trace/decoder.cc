@@ -51,7 +51,7 @@ std::span<const WantedEvent> wanted_events(Purpose purpose) {
   return kWanted<Want::allocator, Want::allocator_essential>;
 }
 
-KindSet KindSet::wanted(Purpose purpose) {
+KindSet KindSet::for_purpose(Purpose purpose) {
   KindSet out = none();
   for (const WantedEvent& event : wanted_events(purpose))
     out.bits_ |= std::uint64_t{1} << static_cast<unsigned>(event.kind);

@@ -35,7 +35,7 @@ class KindSet {
   [[nodiscard]] static constexpr KindSet all() { return KindSet(~std::uint64_t{0}); }
   [[nodiscard]] static constexpr KindSet none() { return KindSet(0); }
   // The kinds that a recording for this purpose should have.
-  [[nodiscard]] static KindSet wanted(Purpose purpose);
+  [[nodiscard]] static KindSet for_purpose(Purpose purpose);
   [[nodiscard]] constexpr bool contains(EventKind kind) const {
     return (bits_ >> static_cast<unsigned>(kind) & 1) != 0;
   }

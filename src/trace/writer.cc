@@ -127,7 +127,7 @@ class TextWriter final : public BufferedWriter {
 };
 
 // The name without the ".zst" of compressed files.
-std::string_view unpacked(std::string_view name) {
+std::string_view strip_zst(std::string_view name) {
   if (name.ends_with(".zst")) name.remove_suffix(4);
   return name;
 }
@@ -135,14 +135,14 @@ std::string_view unpacked(std::string_view name) {
 }  // namespace
 
 Status TraceWriter::check_name(const std::string& path) {
-  if (unpacked(path).ends_with(".e4t") || unpacked(path).ends_with(".txt")) return {};
+  if (strip_zst(path).ends_with(".e4t") || strip_zst(path).ends_with(".txt")) return {};
   return error("{}: name the output .e4t or .txt, with .zst behind it to compress", path);
 }
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const OutputName& name) {
   E4R_CHECK(check_name(name.path()));
   E4R_TRY(auto file, OutputFile::create(name));
-  if (unpacked(name.path()).ends_with(".e4t"))
+  if (strip_zst(name.path()).ends_with(".e4t"))
     return std::unique_ptr<TraceWriter>(std::make_unique<E4tWriter>(std::move(file)));
   return std::unique_ptr<TraceWriter>(std::make_unique<TextWriter>(std::move(file)));
 }

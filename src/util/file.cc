@@ -77,7 +77,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a loop device shows, by its name ("loop0"); `backing`: the name that sysfs has for it.
-std::optional<FileId> shown_by(const std::string& name, const std::string& backing) {
+std::optional<FileId> find_shown(const std::string& name, const std::string& backing) {
   const auto named = file_id(backing);
   if (named && named->is_block_device) return named;
   const auto told = loop_shows("/dev/" + name);
@@ -94,7 +94,7 @@ void for_each_loop_device(See see) {
     if (!name.starts_with("loop")) continue;
     const std::string backing = read_attribute(it->path() / "loop" / "backing_file");
     if (backing.empty()) continue;
-    if (const auto shown = shown_by(name, backing)) see(name, *shown);
+    if (const auto shown = find_shown(name, backing)) see(name, *shown);
   }
 }
 

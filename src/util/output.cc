@@ -272,7 +272,7 @@ void Outputs::reads(const std::string& path) {
 
 Status Outputs::writes(const std::string& path, OutputKind kind) {
   if (path.empty()) return {};
-  E4R_TRY(const OutputPlace place, find_place(named(path), kind));
+  E4R_TRY(const OutputPlace place, find_place(name_of(path), kind));
   // An output that accepts everything, such as /dev/null, may be given twice.
   if (place.is == Is::opened && S_ISCHR(place.st.st_mode)) return {};
   const std::string identity = place.identity();
@@ -312,7 +312,7 @@ Result<Output> Output::create_growing(const OutputName& name) {
   out.fd_ = Fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!out.fd_.is_open() && errno == EEXIST)
     return error("{}: is there already: remove it, or give another name with -o", name.path());
-  if (!out.fd_.is_open()) return out.failed(errno);
+  if (!out.fd_.is_open()) return out.fail(errno);
   // On a file system without locks, readers take the file for cut short.
   (void)::flock(out.fd(), LOCK_EX | LOCK_NB);
   out.growing_ = true;
@@ -353,7 +353,7 @@ void Output::remove_temporary() {
   unfinished_.forget();
 }
 
-Error Output::failed(int errnum) const {
+Error Output::fail(int errnum) const {
   return error("cannot write {}: {}", name(), errno_text(errnum));
 }
 
@@ -362,7 +362,7 @@ Status Output::begin_file(const NewFile& file, OutputKind kind) {
   to_be_named_ = true;
   if (!file.needs_name) {
     fd_ = Fd(::open(directory_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, file.mode));
-    if (!fd_.is_open() && !lacks_anonymous_files(errno)) return failed(errno);
+    if (!fd_.is_open() && !lacks_anonymous_files(errno)) return fail(errno);
     // It gets its name through /proc, which may be missing in a chroot.
     if (fd_.is_open() && ::access(fd_.path().c_str(), F_OK) == 0) return {};
   }
@@ -370,7 +370,7 @@ Status Output::begin_file(const NewFile& file, OutputKind kind) {
   fd_ = make_temporary(temporary_);
   if (!fd_.is_open()) {
     temporary_.clear();
-    return failed(errno);
+    return fail(errno);
   }
   unfinished_ = Unfinished(temporary_);
   ::fchmod(fd_.get(), file.mode & ~current_umask());  // mkostemp() makes 0600
@@ -383,7 +383,7 @@ std::string Output::open_path() const {
 
 Status Output::write(std::string_view bytes) {
   const int done = write_all(fd_.get(), bytes);
-  return done == 0 ? Status() : Status(failed(done));
+  return done == 0 ? Status() : Status(fail(done));
 }
 
 // Gives a nameless file a unique name.
@@ -394,14 +394,14 @@ Status Output::make_named() {
     if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
       temporary_ = name;
     else if (errno != EEXIST || attempt > 1000)
-      return failed(errno);
+      return fail(errno);
   }
   return {};
 }
 
 Status Output::replace() {
   E4R_CHECK(make_named());
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return failed(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return fail(errno);
   temporary_.clear();
   unfinished_.forget();
   return {};
@@ -415,17 +415,17 @@ Status Output::link() {
     if (place.is == Is::regular || !temporary_.empty()) return replace();
     if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0)
       return {};
-    if (errno != EEXIST) return failed(errno);  // another process was faster; look again
+    if (errno != EEXIST) return fail(errno);  // another process was faster; look again
   }
 }
 
 Status Output::commit() {
   // EINVAL: a stream has nothing to sync.
-  if (::fsync(fd_.get()) != 0 && errno != EINVAL) return failed(errno);
+  if (::fsync(fd_.get()) != 0 && errno != EINVAL) return fail(errno);
   if (to_be_named_) E4R_CHECK(link());
   to_be_named_ = false;
   const int closed = fd_.close();
-  return closed == 0 ? Status() : Status(failed(closed));
+  return closed == 0 ? Status() : Status(fail(closed));
 }
 
 void Output::abandon() {

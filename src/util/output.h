@@ -93,7 +93,7 @@ class Outputs {
   // the same place.
   [[nodiscard]] Status writes(const std::string& path, OutputKind kind = OutputKind::stream);
   // The name of a declared output, for Output::create().
-  [[nodiscard]] OutputName named(const std::string& path) const { return {path, inputs_}; }
+  [[nodiscard]] OutputName name_of(const std::string& path) const { return {path, inputs_}; }
 
  private:
   std::shared_ptr<OutputName::Inputs> inputs_ = std::make_shared<OutputName::Inputs>();
@@ -139,7 +139,7 @@ class Output {
   [[nodiscard]] Status make_named();
   [[nodiscard]] Status link();
   [[nodiscard]] Status replace();
-  [[nodiscard]] Error failed(int errnum) const;
+  [[nodiscard]] Error fail(int errnum) const;
   void remove_temporary();
 
   OutputName name_;

@@ -39,7 +39,7 @@ void Progress::show(const std::string& text) {
   if (shown_ && now - last_ < kEvery) return;
   last_ = now;
   shown_ = true;
-  std::fprintf(stderr, "%s%s", kWipe, escaped(text).c_str());
+  std::fprintf(stderr, "%s%s", kWipe, escape(text).c_str());
   std::fflush(stderr);
 }
 

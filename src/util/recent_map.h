@@ -18,9 +18,9 @@ class RecentMap {
   RecentMap& operator=(const RecentMap&) = delete;
 
   // Null without such an element. Valid as long as the Map's pointers are.
-  [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : looked_up(key); }
+  [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : look_up(key); }
   [[nodiscard]] const Value* find(const Key& key) const {
-    return is_recent(key) ? recent_ : looked_up(key);
+    return is_recent(key) ? recent_ : look_up(key);
   }
   // Creates the element if it does not exist.
   Value& operator[](const Key& key) {
@@ -42,7 +42,7 @@ class RecentMap {
     return recent_ = value;
   }
   // A lookup leaves the map's contents alone. Whether they may be changed is the caller's business.
-  Value* looked_up(const Key& key) const {
+  Value* look_up(const Key& key) const {
     const auto found = map_.find(key);
     return found == map_.end() ? nullptr : remember(key, const_cast<Value*>(&found->second));
   }

@@ -112,11 +112,11 @@ std::string escape(std::string_view text, bool keep_lines) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
+std::string escape(std::string_view text) {
   return escape(text, false);
 }
 
-std::string escaped_lines(std::string_view text) {
+std::string escape_lines(std::string_view text) {
   return escape(text, true);
 }
 

@@ -49,10 +49,10 @@ struct Character {
 // Foreign text (a name, a command, a mount point) in a form that is safe within a line. Characters
 // that a terminal would obey (is_obeyed) and bytes that are not UTF-8 become "\n", "\t", "\r" or
 // "\xHH" byte by byte. Other characters stay as they are.
-[[nodiscard]] std::string escaped(std::string_view text);
+[[nodiscard]] std::string escape(std::string_view text);
 
 // The same for a text of several lines: line ends stay.
-[[nodiscard]] std::string escaped_lines(std::string_view text);
+[[nodiscard]] std::string escape_lines(std::string_view text);
 
 // Foreign text for a message or a shown name: at most `limit` bytes, with '?' for each byte that is
 // not printable ASCII.
@@ -76,7 +76,7 @@ struct Character {
 }
 
 // The line without the blanks before and behind it.
-[[nodiscard]] constexpr std::string_view trimmed(std::string_view line) {
+[[nodiscard]] constexpr std::string_view trim(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   const auto first = line.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
@@ -84,7 +84,7 @@ struct Character {
 }
 
 // Quotes a text for a shell, in single quotes.
-[[nodiscard]] inline std::string shell_quoted(std::string_view text) {
+[[nodiscard]] inline std::string shell_quote(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'')
@@ -100,7 +100,7 @@ struct Character {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
   const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
-  return plain ? std::string(text) : shell_quoted(text);
+  return plain ? std::string(text) : shell_quote(text);
 }
 
 }  // namespace e4r

@@ -104,7 +104,7 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
   for (std::uint32_t group = 0; group < source.geometry.groups; ++group) {
     ager.state().settled_words(group, words);
     for (std::uint32_t at = 0; at < source.geometry.clusters_in(group); ++at)
-      ASSERT_EQ(state::bitmap::test(words, at), fs.used(group, at)) << group << "/" << at;
+      ASSERT_EQ(state::bitmap::test(words, at), fs.is_used(group, at)) << group << "/" << at;
   }
 }
 

@@ -21,7 +21,7 @@ std::string loaded(const state::FsState& state) {
 }
 
 struct LoadOrder : allocator::SearchObserver {
-  void loaded(std::uint32_t group) override { order += std::to_string(group) + " "; }
+  void on_load(std::uint32_t group) override { order += std::to_string(group) + " "; }
   std::string order;
 };
 

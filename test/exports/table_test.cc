@@ -20,8 +20,8 @@ TEST(Csv, TextIsInQuotesWhereItNeedsThem) {
 }
 
 TEST(Sql, NamesAreInQuotes) {
-  EXPECT_EQ(quoted("files/extents"), "\"files/extents\"");
-  EXPECT_EQ(quoted("a\"b"), "\"a\"\"b\"");
+  EXPECT_EQ(quote("files/extents"), "\"files/extents\"");
+  EXPECT_EQ(quote("a\"b"), "\"a\"\"b\"");
 }
 
 class DatabaseFile : public testing::Test {

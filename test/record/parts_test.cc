@@ -193,9 +193,9 @@ TEST(Storage, IsWhereItsFileSystemIs) {
   struct stat st = {};
   ASSERT_EQ(::stat(dir.file("").c_str(), &st), 0);
   const std::uint32_t dev = trace::make_dev(major(st.st_dev), minor(st.st_dev));
-  EXPECT_EQ(stored_on(dir.file(""), dev), Stored::there);
-  EXPECT_NE(stored_on(dir.file(""), trace::make_dev(4095, 1)), Stored::there);
-  EXPECT_EQ(stored_on(dir.file("nowhere"), dev), Stored::unknown);
+  EXPECT_EQ(find_storage(dir.file(""), dev), Stored::there);
+  EXPECT_NE(find_storage(dir.file(""), trace::make_dev(4095, 1)), Stored::there);
+  EXPECT_EQ(find_storage(dir.file("nowhere"), dev), Stored::unknown);
 }
 
 TEST(Freeze, SaysWhatCannotBeFrozen) {

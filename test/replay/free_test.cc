@@ -26,9 +26,9 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   fs.use(1, 100, 20);
   KernelTraceWriter trace(false);
-  trace.freed({}, 12, 1, 100, 10);
-  trace.loaded({}, 1);
-  trace.freed({}, 12, 1, 110, 10);
+  trace.add_free({}, 12, 1, 100, 10);
+  trace.add_load({}, 1);
+  trace.add_free({}, 12, 1, 110, 10);
   const auto engine = followed(fs, trace);
   EXPECT_EQ(engine->tally().freed_clusters, 20u);
   EXPECT_EQ(engine->tally().bad_frees, 0u);
@@ -81,7 +81,7 @@ TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
 TEST(Reload, IsCountedAndChangesNothing) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   KernelTraceWriter trace(false);
-  for (int i = 0; i < 3; ++i) trace.loaded({}, 1);
+  for (int i = 0; i < 3; ++i) trace.add_load({}, 1);
   const auto engine = followed(fs, trace);
   EXPECT_EQ(engine->state().groups_loaded(), 1u);
   EXPECT_EQ(engine->counters().buddies_generated, 3u);

@@ -20,14 +20,14 @@ class MappingScript {
     request.ino = ino;
     KernelTraceWriter::Open open = writer_.open({}, request, request.len);
     const allocator::Decision decision = rig_.allocator.allocate(request);
-    writer_.decided(open, decision);
+    writer_.mark_decision(open, decision);
     writer_.finish(open, decision);
   }
   void make(std::uint64_t ino, std::uint16_t mode) {
-    writer_.inode({}, trace::EventKind::allocate_inode, ino);
+    writer_.add_inode_event({}, trace::EventKind::allocate_inode, ino);
     modes_.emplace_back(writer_.events().size() - 1, mode);
   }
-  void remove(std::uint64_t ino) { writer_.inode({}, trace::EventKind::free_inode, ino); }
+  void remove(std::uint64_t ino) { writer_.add_inode_event({}, trace::EventKind::free_inode, ino); }
 
   [[nodiscard]] replay::Tally replayed(Driver driver) {
     std::vector<trace::Event> events = writer_.events();

@@ -35,7 +35,7 @@ class Writers {
     stream_goals_ = model_->policy().kernel.stream.by_inode ? 2 : 1;
     for (std::uint32_t group = 0; group < fs_.geometry().groups; ++group) {
       model_->load_by_others(group);
-      trace_.loaded({}, group);
+      trace_.add_load({}, group);
     }
     for (unsigned i = 0; i < threads; ++i)
       threads_.emplace_back().thread = {i + 1, static_cast<std::uint16_t>(i)};
@@ -52,14 +52,14 @@ class Writers {
       answer(writer);
   }
   void commit() {
-    trace_.commit(EventKind::commit_flushing, ++transaction_);
+    trace_.add_commit(EventKind::commit_flushing, ++transaction_);
     model_->begin_commit();
   }
   // The commit gives back what was freed up to some event.
   void commit_partly() { model_->commit_until(rng_.below(trace_.events().size()) + 1); }
   void end_commit() {
     model_->end_commit();
-    trace_.commit(EventKind::end_commit, transaction_);
+    trace_.add_commit(EventKind::end_commit, transaction_);
   }
   void finish() {
     for (Writer& writer : threads_) {
@@ -125,7 +125,7 @@ class Writers {
     const std::size_t which = rng_.below(writer.extents.size());
     const auto [ino, extent] = writer.extents[which];
     writer.extents.erase(writer.extents.begin() + static_cast<std::ptrdiff_t>(which));
-    trace_.freed(writer.thread, ino, extent.group, extent.start, extent.len);
+    trace_.add_free(writer.thread, ino, extent.group, extent.start, extent.len);
     model_->note_event(trace_.events().size());
     EXPECT_TRUE(model_->free(extent.group, extent.start, extent.len, true));
   }

@@ -80,8 +80,8 @@ TEST_F(KernelReview, TimesOfTwoCopiesAreNoChange) {
   EXPECT_TRUE(one.alike);
   EXPECT_EQ(one.repeats, 1u);
   for (const Figure& figure : one.figures) EXPECT_FALSE(is_time(figure)) << figure.row->key;
-  EXPECT_TRUE(told(*review, Change::worse).empty());
-  EXPECT_TRUE(told(*review, Change::better).empty());
+  EXPECT_TRUE(list_changed(*review, Change::worse).empty());
+  EXPECT_TRUE(list_changed(*review, Change::better).empty());
   ASSERT_EQ(review->bands.size(), 3u);
   EXPECT_EQ(review->bands.front().cases, 1u);
   const std::string text = review_text(*review, {"e4replay 1", {"e4replay", "review"}});

@@ -141,13 +141,13 @@ Review hostile() {
 
 TEST(Review, TellsTheLargestChangeFirst) {
   const Review review = hostile();
-  const std::vector<CaseFigure> worse = told(review, Change::worse);
+  const std::vector<CaseFigure> worse = list_changed(review, Change::worse);
   ASSERT_GE(worse.size(), 3u);
   EXPECT_EQ(worse.front().of, 1u);  // from 0
   for (std::size_t i = 1; i < worse.size(); ++i)
     EXPECT_GE(size_of(review.cases[worse[i - 1].of].figures[worse[i - 1].figure]),
               size_of(review.cases[worse[i].of].figures[worse[i].figure]));
-  EXPECT_TRUE(told(review, Change::better).empty());
+  EXPECT_TRUE(list_changed(review, Change::better).empty());
 }
 
 // Cases in which extents per file change by these factors.
@@ -191,7 +191,7 @@ TEST(Review, TellsALineAFigureOverAllCases) {
 TEST(Review, OneFigureDoesNotFillTheList) {
   Review review = of_extents(std::vector<std::pair<double, double>>(40, {10, 20}));
   review.cases.back().figures.push_back({row_of("extents_scanned"), 100.0, 102.0});
-  const std::vector<CaseFigure> some = largest(review, Change::worse);
+  const std::vector<CaseFigure> some = list_largest(review, Change::worse);
   ASSERT_EQ(some.size(), 6u);
   EXPECT_EQ(some.back().of, 39u);
   EXPECT_EQ(some.back().figure, 2u);
@@ -224,10 +224,10 @@ TEST(Review, TimesOfCasesAlikeAreTheBandOfTheOthers) {
   EXPECT_TRUE(review.timed);
   EXPECT_EQ(change_of(review.cases[2].figures[0]), Change::same);
   EXPECT_EQ(noise_text(review.cases[2].figures[0]), "noise");
-  EXPECT_TRUE(told(review, Change::worse).empty());
+  EXPECT_TRUE(list_changed(review, Change::worse).empty());
   review.cases[2].figures = {time(100, 130)};
   conclude(review);
-  EXPECT_EQ(told(review, Change::worse).size(), 1u);
+  EXPECT_EQ(list_changed(review, Change::worse).size(), 1u);
   EXPECT_EQ(change_of(time(100, 77)), Change::better) << "a figure of its own has no noise";
 }
 
@@ -268,12 +268,12 @@ TEST(Review, TimesChangeByMoreToBeTold) {
   Review review = hostile();
   review.cases.resize(1);
   review.cases[0].figures = {{row_of("decision_ns/mean"), 100.0, 109.0}};
-  EXPECT_TRUE(told(review, Change::worse).empty());
+  EXPECT_TRUE(list_changed(review, Change::worse).empty());
   review.cases[0].figures.front().with = 111.0;
-  EXPECT_EQ(told(review, Change::worse).size(), 1u);
+  EXPECT_EQ(list_changed(review, Change::worse).size(), 1u);
   review.cases[0].figures.front().row = row_of("extents_scanned");
   review.cases[0].figures.front().with = 102.0;
-  EXPECT_EQ(told(review, Change::worse).size(), 1u);
+  EXPECT_EQ(list_changed(review, Change::worse).size(), 1u);
 }
 
 TEST(Review, TellsTimesLast) {
@@ -281,7 +281,7 @@ TEST(Review, TellsTimesLast) {
   review.cases.resize(1);
   review.cases[0].figures = {{row_of("decision_ns/mean"), 100.0, 300.0},
                              {row_of("extents_scanned"), 100.0, 102.0}};
-  const std::vector<CaseFigure> worse = told(review, Change::worse);
+  const std::vector<CaseFigure> worse = list_changed(review, Change::worse);
   ASSERT_EQ(worse.size(), 2u);
   EXPECT_EQ(worse[0].figure, 1u);
   EXPECT_EQ(worse[1].figure, 0u);

@@ -171,7 +171,7 @@ void Recorder::allocate() {
   request.open_for_write = (how & 8) == 0;
   auto open = writer_.open(thread, request, request.len);
   const allocator::Decision d = allocator_.allocate(request);
-  writer_.decided(open, d);
+  writer_.mark_decision(open, d);
   writer_.finish(open, d);
   if (d.success)
     taken_.push_back({g.group_of(d.block), g.cluster_in_group(d.block), d.len, request.ino});
@@ -183,18 +183,18 @@ void Recorder::free() {
   const Taken t = taken_[which];
   taken_.erase(taken_.begin() + which);
   const Thread thread = {1 + draw_.below(3), 0};
-  writer_.discarded(thread, t.ino);
+  writer_.add_discard(thread, t.ino);
   allocator_.discard_inode(t.ino, 0);
   if (state_.free_clusters(t.group, t.start, t.len, transaction_, !state_.geometry().journal).ok())
-    writer_.freed(thread, t.ino, t.group, t.start, t.len);
+    writer_.add_free(thread, t.ino, t.group, t.start, t.len);
 }
 
 void Recorder::commit() {
   if (committing_) {
     state_.commit(transaction_ - 1);
-    writer_.commit(EventKind::end_commit, transaction_ - 1);
+    writer_.add_commit(EventKind::end_commit, transaction_ - 1);
   } else {
-    writer_.commit(EventKind::commit_flushing, transaction_++);
+    writer_.add_commit(EventKind::commit_flushing, transaction_++);
   }
   committing_ = !committing_;
 }
@@ -207,11 +207,11 @@ void Recorder::step() {
   if (what == 13) {
     const std::uint32_t group = draw_.below(state_.group_count());
     allocator_.load_by_others(group);
-    return writer_.loaded({9, 0}, group);
+    return writer_.add_load({9, 0}, group);
   }
   const bool made = what == 14;
-  writer_.inode({1, 0}, made ? EventKind::allocate_inode : EventKind::free_inode,
-                11 + draw_.below(6));
+  writer_.add_inode_event({1, 0}, made ? EventKind::allocate_inode : EventKind::free_inode,
+                          11 + draw_.below(6));
 }
 
 // An extent with drawn numbers.

@@ -50,8 +50,8 @@ TEST(Line, OfAnEarlierVersionItIsReadAndGetsItsName) {
     const std::string line = made_line(plan, i), before = unnamed(line);
     EXPECT_EQ(before.substr(0, 9), "{\"point\":");
     EXPECT_EQ(point_of(plan, before), i);
-    EXPECT_EQ(named_line(before), line);
-    EXPECT_EQ(named_line(line), line);
+    EXPECT_EQ(with_schema(before), line);
+    EXPECT_EQ(with_schema(line), line);
     Finished found;
     take_lines(fmt::format("{}\n{}\n", before, line), plan, all_of(plan), found);
     EXPECT_EQ(found.lines[i], line);

@@ -263,13 +263,13 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     Outcome outcome = run(as_hostile[i]);
     std::erase(outcome.out, '\b');  // mke2fs prints backspaces in its counters
     EXPECT_EQ(outcome.status, expected.status) << outcome.err << expected.err;
-    EXPECT_EQ(obeyed_in(outcome.out), "") << escaped_lines(outcome.out);
-    EXPECT_EQ(obeyed_in(outcome.err), "") << escaped_lines(outcome.err);
+    EXPECT_EQ(obeyed_in(outcome.out), "") << escape_lines(outcome.out);
+    EXPECT_EQ(obeyed_in(outcome.err), "") << escape_lines(outcome.err);
     // On a page a line end is a blank, and a review breaks long lines.
     if (!outcome.out.starts_with('<') && as_plain[i].at(1) != "review") {
-      EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escaped_lines(outcome.out);
+      EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escape_lines(outcome.out);
     }
-    EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escaped_lines(outcome.err);
+    EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escape_lines(outcome.err);
     if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
   }
   // Other programs show what is in these files. A database keeps names as they are, as JSON does.
@@ -280,7 +280,7 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     EXPECT_EQ(text->find("\x1b[2J"), std::string::npos) << ending;
     if (ending == std::string(".csv")) {
       std::erase(*text, '\r');  // a line of CSV ends with CR LF
-      EXPECT_EQ(obeyed_in(*text), "") << escaped_lines(*text);
+      EXPECT_EQ(obeyed_in(*text), "") << escape_lines(*text);
     }
   }
   EXPECT_GT(named, as_hostile.size() / 2) << "hardly a command has named what it was given";

@@ -305,7 +305,7 @@ TEST(DamagedRecording, SaysWhatItIs) {
             "t: the format of ext4_mb_bitmap_load has no field group; --lenient passes over such "
             "events");
   ReadOptions shrinker;
-  shrinker.needed = KindSet::wanted(Purpose::shrinker);
+  shrinker.needed = KindSet::for_purpose(Purpose::shrinker);
   const ReadTrace passed = test::read_text(alternating(b), shrinker);
   EXPECT_EQ(passed.error, "");
   EXPECT_EQ(passed.summary.malformed[static_cast<std::size_t>(EventKind::bitmap_load)],

@@ -286,9 +286,9 @@ TEST(FtraceText, EventsThatNobodyNeedsStopNothing) {
                            line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found y");
   ReadOptions options;
   EXPECT_NE(read_text(text, options).error, "");
-  options.needed = KindSet::wanted(Purpose::shrinker);
+  options.needed = KindSet::for_purpose(Purpose::shrinker);
   EXPECT_NE(read_text(text, options).error, "");
-  options.needed = KindSet::wanted(Purpose::allocator);
+  options.needed = KindSet::for_purpose(Purpose::allocator);
   const auto read = read_text(text, options);
   EXPECT_EQ(read.error, "");
   EXPECT_EQ(read.events.size(), 1u);

@@ -160,7 +160,7 @@ TEST_F(OutputTest, WhatIsReadIsNotWrittenUnderAnyName) {
   for (const std::string& name : {input, at("hard"), at("soft"), dir_.path() + "/./input",
                                   fmt::format("/dev/fd/{}", fd.get())}) {
     expect_refused(outputs.writes(name), "the same command");
-    expect_refused(write_output("text", outputs.named(name)), "the same command");
+    expect_refused(write_output("text", outputs.name_of(name)), "the same command");
   }
   EXPECT_EQ(text(input), "precious");
   EXPECT_TRUE(outputs.writes(at("absent")).ok());
@@ -174,7 +174,7 @@ TEST_F(OutputTest, TheNameIsLookedAtAgainAtTheEnd) {
   for (const NewFile& file : {NewFile{}, NewFile{.needs_name = true}}) {
     const auto begun = [&] {
       fs::remove(at("out"));
-      auto out = Output::create(outputs.named(at("out")), OutputKind::stream, file);
+      auto out = Output::create(outputs.name_of(at("out")), OutputKind::stream, file);
       EXPECT_TRUE(out.ok() && out->write("text").ok());
       return *std::move(out);
     };

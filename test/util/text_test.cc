@@ -17,16 +17,16 @@ TEST(Printable, LeavesNothingThatATerminalWouldObey) {
 }
 
 TEST(Escaped, NothingIsObeyedAndNothingIsLost) {
-  EXPECT_EQ(escaped("a~ b/\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
+  EXPECT_EQ(escape("a~ b/\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
             "a~ b/\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
-  EXPECT_EQ(escaped("a\n\t\r\x1b[2J\x7f"), "a\\n\\t\\r\\x1b[2J\\x7f");
-  EXPECT_EQ(escaped("\xc2\x9b"), "\\xc2\\x9b") << "CSI as one C1 character";
-  EXPECT_EQ(escaped("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left from here";
-  EXPECT_EQ(escaped("\x9b\xc3"), "\\x9b\\xc3") << "no UTF-8";
-  EXPECT_EQ(escaped("\xed\xa0\x80\xc0\xaf\xf5\x80"), "\\xed\\xa0\\x80\\xc0\\xaf\\xf5\\x80");
-  EXPECT_EQ(escaped(std::string("\0b", 2)), "\\x00b");
+  EXPECT_EQ(escape("a\n\t\r\x1b[2J\x7f"), "a\\n\\t\\r\\x1b[2J\\x7f");
+  EXPECT_EQ(escape("\xc2\x9b"), "\\xc2\\x9b") << "CSI as one C1 character";
+  EXPECT_EQ(escape("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left from here";
+  EXPECT_EQ(escape("\x9b\xc3"), "\\x9b\\xc3") << "no UTF-8";
+  EXPECT_EQ(escape("\xed\xa0\x80\xc0\xaf\xf5\x80"), "\\xed\\xa0\\x80\\xc0\\xaf\\xf5\\x80");
+  EXPECT_EQ(escape(std::string("\0b", 2)), "\\x00b");
   EXPECT_EQ(valid_utf8("a\x9b\xc3\xa4\x1b\xc3"), "a\xef\xbf\xbd\xc3\xa4\x1b\xef\xbf\xbd");
-  EXPECT_EQ(escaped_lines("a\nb\x1b\n"), "a\nb\\x1b\n");
+  EXPECT_EQ(escape_lines("a\nb\x1b\n"), "a\nb\\x1b\n");
 }
 
 TEST(TextTable, AlignsAndTrims) {

@@ -42,7 +42,7 @@ std::string identifier(std::string_view name) {
   return out;
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string out(text);
   for (std::size_t at = 0; (at = out.find(from, at)) != std::string::npos; at += to.size())
     out.replace(at, from.size(), to);

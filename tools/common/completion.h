@@ -76,8 +76,8 @@ using ValueOf = ValueCompletion (*)(std::string_view placeholder);
 // Converts "tune2fs-lazy" to a part of a function name.
 [[nodiscard]] std::string identifier(std::string_view name);
 // `text` with every `from` replaced by `to`.
-[[nodiscard]] std::string replaced(std::string_view text, std::string_view from,
-                                   std::string_view to);
+[[nodiscard]] std::string replace_all(std::string_view text, std::string_view from,
+                                      std::string_view to);
 
 // The distinct sets of words; shell scripts get a function for each.
 struct WordSets {

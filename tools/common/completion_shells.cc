@@ -101,7 +101,7 @@ _PROGRAM() {
 }
 complete -F _PROGRAM )";
 
-std::string joined(const std::vector<Word>& words) {
+std::string join(const std::vector<Word>& words) {
   std::string out;
   for (const Word& word : words) out += (out.empty() ? "" : " ") + word.text;
   return out;
@@ -116,7 +116,7 @@ std::string command_row(const Node& node, const std::string& path) {
   for (const Option& option : node.options)
     for (const std::string& name : option.names) options += (options.empty() ? "" : " ") + name;
   return fmt::format("    {})\n        commands={}\n        options={}\n        ;;\n",
-                     shell_quoted(path), shell_quoted(commands), shell_quoted(options));
+                     shell_quote(path), shell_quote(commands), shell_quote(options));
 }
 
 std::string what_to_set(const ValueCompletion& value) {
@@ -133,7 +133,7 @@ std::string what_to_set(const ValueCompletion& value) {
       break;
   }
   return fmt::format("kind={} words={}", value.list ? "list" : "words",
-                     shell_quoted(joined(value.words)));
+                     shell_quote(join(value.words)));
 }
 
 // Rows of the table `_NAME_value`.
@@ -145,8 +145,8 @@ std::string value_rows(const Node& node, const std::string& path) {
     for (const std::string& name : option.names)
       patterns +=
           fmt::format("{}{}", patterns.empty() ? "" : " | ",
-                      shell_quoted(fmt::format("{} {}{}", path, name,
-                                               option.takes == Option::Takes::maybe ? "=" : "")));
+                      shell_quote(fmt::format("{} {}{}", path, name,
+                                              option.takes == Option::Takes::maybe ? "=" : "")));
     out += fmt::format("    {}) {} ;;\n", patterns, what_to_set(option.value));
   }
   std::size_t place = 0;
@@ -180,13 +180,13 @@ std::string bash_script(const Node& program) {
       "# Options that take none have no kind; those that take one only behind = have a = here.\n"
       "_{1}_value() {{\n    kind='' words=''\n    case $1 in\n{3}    esac\n}}\n{4}{0}\n",
       program.name, name, table(program, "", command_row), table(program, "", value_rows),
-      replaced(kReader, "PROGRAM", name));
+      replace_all(kReader, "PROGRAM", name));
 }
 
 namespace {
 
 std::string in_quotes(std::string_view text) {
-  return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
+  return "'" + replace_all(replace_all(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
 // PATHS are " A", and " A B" for the subcommand B of A.
@@ -220,8 +220,8 @@ class FishWriter {
     std::string out =
         fmt::format("# fish completion of {0}: made by `{0} --completion fish` from its options.\n",
                     program_.name);
-    out += replaced(replaced(kHelpers, "PROGRAM", identifier(program_.name)), "PATHS",
-                    paths(program_, ""));
+    out += replace_all(replace_all(kHelpers, "PROGRAM", identifier(program_.name)), "PATHS",
+                       paths(program_, ""));
     for (std::size_t i = 0; i < sets_.sets.size(); ++i) out += choices(*sets_.sets[i], i + 1);
     return out + "\n" + lines(program_, "");
   }
@@ -312,17 +312,17 @@ std::string fish_script(const Node& program) {
 namespace {
 
 // Escapes brackets and colons, which have a meaning in a specification of _arguments.
-std::string escaped(std::string_view text) {
-  std::string out = replaced(text, "\\", "\\\\");
-  for (const char* mark : {"[", "]", ":"}) out = replaced(out, mark, std::string("\\") + mark);
+std::string escape(std::string_view text) {
+  std::string out = replace_all(text, "\\", "\\\\");
+  for (const char* mark : {"[", "]", ":"}) out = replace_all(out, mark, std::string("\\") + mark);
   return out;
 }
 
 // A row of _describe.
 std::string choice(std::string_view text, std::string_view meaning) {
-  std::string row = replaced(replaced(text, "\\", "\\\\"), ":", "\\:");
+  std::string row = replace_all(replace_all(text, "\\", "\\\\"), ":", "\\:");
   if (!meaning.empty()) row.append(":").append(meaning);
-  return shell_quoted(row);
+  return shell_quote(row);
 }
 
 std::string choices(const ValueCompletion& value, const std::string& function) {
@@ -383,11 +383,11 @@ class ZshWriter {
       row += name;
       if (option.takes == Option::Takes::value) row += is_long ? "=" : "+";
       if (option.takes == Option::Takes::maybe) row += "=-";
-      row += fmt::format("[{}]", escaped(option.meaning));
+      row += fmt::format("[{}]", escape(option.meaning));
       if (option.takes != Option::Takes::nothing)
         row += fmt::format("{}{}:{}", option.takes == Option::Takes::maybe ? "::" : ":",
-                           escaped(option.placeholder), action(option.value));
-      out += fmt::format(" \\\n        {}", shell_quoted(row));
+                           escape(option.placeholder), action(option.value));
+      out += fmt::format(" \\\n        {}", shell_quote(row));
     }
     return out;
   }
@@ -400,8 +400,8 @@ class ZshWriter {
       const bool command = operand.value.kind == ValueCompletion::Kind::command;
       const std::string where = operand.rest ? (command ? "*:" : "*") : fmt::format("{}", place);
       out += fmt::format(" \\\n        {}",
-                         shell_quoted(fmt::format("{}:{}:{}", where, escaped(operand.placeholder),
-                                                  action(operand.value))));
+                         shell_quote(fmt::format("{}:{}:{}", where, escape(operand.placeholder),
+                                                 action(operand.value))));
     }
     return out;
   }

@@ -29,7 +29,7 @@ void fill_standard_descriptors() {
 
 }  // namespace
 
-int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char** argv) {
+int run_guarded(const char* name, int (*body)(int argc, char** argv), int argc, char** argv) {
   fill_standard_descriptors();
   remove_unfinished_on_signals();
   int status = kFailed;

@@ -7,7 +7,7 @@ namespace e4r::tools {
 // Closed standard streams are opened on /dev/null, so that no image gets their descriptor and
 // receives output. A signal that ends the program first removes unfinished files. If output could
 // not be written, it prints an error, and success becomes failure.
-[[nodiscard]] int guarded(const char* name, int (*body)(int argc, char** argv), int argc,
-                          char** argv);
+[[nodiscard]] int run_guarded(const char* name, int (*body)(int argc, char** argv), int argc,
+                              char** argv);
 
 }  // namespace e4r::tools

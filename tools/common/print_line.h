@@ -14,7 +14,7 @@
 namespace e4r::tools {
 
 // All output of the tools goes through these functions (test/lint.sh checks this). Write errors are
-// not reported here: guarded() checks whether standard output accepted everything.
+// not reported here: run_guarded() checks whether standard output accepted everything.
 
 // The error of the first write to standard output that failed; 0: none failed. A later success does
 // not clear it.
@@ -30,7 +30,7 @@ inline void note_write(bool ok, std::FILE* to) {
 // control characters and line breaks are escaped.
 template <class... A>
 void print_line(std::FILE* to, fmt::format_string<A...> format, A&&... args) {
-  const std::string line = escaped(fmt::format(format, std::forward<A>(args)...)) + "\n";
+  const std::string line = escape(fmt::format(format, std::forward<A>(args)...)) + "\n";
   note_write(std::fputs(line.c_str(), to) >= 0, to);
 }
 template <class... A>
@@ -46,7 +46,7 @@ inline void print_text(std::string_view text) {
 // Prints a report. The caller escapes names, because they could add lines. This function escapes
 // all other terminal control characters.
 inline void print_report(std::string_view text) {
-  print_text(escaped_lines(text));
+  print_text(escape_lines(text));
 }
 
 }  // namespace e4r::tools

@@ -107,7 +107,7 @@ Status do_all(app::Ageing& ageing, const Options& options, const Outputs& output
   E4R_CHECK(ageing.run({progress, warn}, [&script](const age::Operation& operation) {
     script += age::text_of(operation) + "\n";
   }));
-  return write_output(script, outputs.named(options.operations));
+  return write_output(script, outputs.name_of(options.operations));
 }
 
 Result<int> run(Options options) {
@@ -117,7 +117,7 @@ Result<int> run(Options options) {
   E4R_CHECK(take_old_name(options));
   E4R_TRY(const Outputs outputs, declare_files(options, chosen.policy));
   E4R_TRY(const SourceImage start,
-          SourceImage::open(options.target, outputs.named(options.output)));
+          SourceImage::open(options.target, outputs.name_of(options.output)));
   image::OpenOptions open;
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
@@ -132,12 +132,12 @@ Result<int> run(Options options) {
   E4R_TRY(const auto ageing,
           app::Ageing::begin(image, start.path(), options.target, std::move(chosen)));
   E4R_CHECK(do_all(*ageing, options, outputs));
-  E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
+  E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.name_of(options.output),
                                       [&](GroupNumber group) { return ageing->bitmap(group); }));
   aged.start = ageing->start();
   aged.end = ageing->outcome();
   if (!options.json.empty())
-    E4R_CHECK(write_output(report::aged_json(aged), outputs.named(options.json)));
+    E4R_CHECK(write_output(report::aged_json(aged), outputs.name_of(options.json)));
   if (options.json != "-") print_report(report::aged_text(aged));
   return kDone;
 }

@@ -111,8 +111,8 @@ Result<int> run(const Options& options) {
             ? ""
             : ": percentages in the text are shares of the former, as in e2freefrag's"));
   if (!options.extract.empty())
-    E4R_CHECK(image::write_copy(opened.path, outputs.named(options.extract)));
-  E4R_CHECK(print(free, outputs.named(options.json)));
+    E4R_CHECK(image::write_copy(opened.path, outputs.name_of(options.extract)));
+  E4R_CHECK(print(free, outputs.name_of(options.json)));
   return kDone;
 }
 

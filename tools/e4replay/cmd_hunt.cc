@@ -144,7 +144,7 @@ Result<int> run(const Options& options) {
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, chosen));
-  chosen.output = outputs.named(options.output);
+  chosen.output = outputs.name_of(options.output);
   std::vector<SourceImage> images;  // one caller at a time
   const auto make = [&images](std::uint64_t bytes,
                               std::uint32_t block_size) -> Result<std::string> {
@@ -164,7 +164,7 @@ Result<int> run(const Options& options) {
   if (!hunted.ok()) return hunted.error();
   const hunt::HuntOrigin origin = {chosen.program, chosen.command, options.output};
   if (!options.json.empty())
-    E4R_CHECK(write_output(hunt_json(*hunted, origin), outputs.named(options.json)));
+    E4R_CHECK(write_output(hunt_json(*hunted, origin), outputs.name_of(options.json)));
   if (options.json != "-") print_report(hunt_text(*hunted, origin));
   return status_of(*hunted);
 }

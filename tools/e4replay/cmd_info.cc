@@ -31,7 +31,7 @@ class Lines {
   template <class... A>
   void add(std::string_view label, fmt::format_string<A...> format, A&&... args) {
     fmt::format_to(std::back_inserter(out_), "{:<10} ", label);
-    out_ += escaped(fmt::format(format, std::forward<A>(args)...)) + '\n';
+    out_ += escape(fmt::format(format, std::forward<A>(args)...)) + '\n';
   }
   [[nodiscard]] const std::string& text() const { return out_; }
 
@@ -128,7 +128,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const capture::Capture capture, capture::Capture::open(options.path));
   for (const std::string& note : capture.notes()) warn(note);
   if (!options.json.empty())
-    E4R_CHECK(write_output(info_json(capture), outputs.named(options.json)));
+    E4R_CHECK(write_output(info_json(capture), outputs.name_of(options.json)));
   if (options.json == "-") return kDone;
   E4R_TRY(const std::string text, info_text(capture));
   print_report(text);

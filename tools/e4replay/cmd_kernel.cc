@@ -212,7 +212,7 @@ Result<int> build(const BuildOptions& o) {
     Progress progress(!o.no_progress);
     progress.show(fmt::format("building {}: Linux {} of {}", wanted.out, tree.version, tree.path));
     E4R_CHECK(build_in(directory, wanted, o.jobs));
-    E4R_CHECK(write_kernel(directory, outputs.named(wanted.out)));
+    E4R_CHECK(write_kernel(directory, outputs.name_of(wanted.out)));
     E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(wanted.out));
     const std::string commit = guest::commit_text(made.commit, made.dirty);
     told += fmt::format("{}: Linux {}{}{}; -p kernel:{}\n", wanted.out, made.release,

@@ -116,11 +116,11 @@ Result<int> run(const Options& options) {
   E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const report::SpacePicture picture, look(options, form->cells, true));
   if (!options.svg.empty())
-    E4R_CHECK(write_output(space_svg(picture, form->text.columns), outputs.named(options.svg)));
+    E4R_CHECK(write_output(space_svg(picture, form->text.columns), outputs.name_of(options.svg)));
   if (!options.html.empty())
-    E4R_CHECK(write_output(space_html(picture, form->text.columns), outputs.named(options.html)));
+    E4R_CHECK(write_output(space_html(picture, form->text.columns), outputs.name_of(options.html)));
   if (!options.json.empty())
-    E4R_CHECK(write_output(space_json(picture), outputs.named(options.json)));
+    E4R_CHECK(write_output(space_json(picture), outputs.name_of(options.json)));
   if (options.svg != "-" && options.html != "-" && options.json != "-")
     E4R_CHECK(write_output(space_text(picture, form->text), "-"));
   return kDone;

@@ -13,7 +13,7 @@ namespace e4r::tools {
 namespace cmd_policies {
 namespace {
 
-std::string_view verified(const allocator::Policy& p) {
+std::string_view verification_text(const allocator::Policy& p) {
   return p.verified.empty() ? "no: it was never compared with a kernel" : p.verified;
 }
 
@@ -48,7 +48,7 @@ std::string overview() {
       rungs += fmt::format("{}{}", rungs.empty() ? "" : ", ", mb::criterion_name(rung.criterion));
     if (!p->alias.empty()) rungs += fmt::format("; also named {}", p->alias);
     text += fmt::format("{:<{}}  {}\n{:<{}}  verified: {}\n", "", width, rungs, "", width,
-                        verified(*p));
+                        verification_text(*p));
     text += code_line(*p, fmt::format("{:<{}}  code:     ", "", width));
   }
   return text + "\n`e4replay policies NAME` shows the rungs and tunables of one.\n";
@@ -59,7 +59,7 @@ std::string details(const allocator::Policy& p) {
       "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n{}\nrungs, in the order they are "
       "tried\n",
       p.name, p.summary, p.alias.empty() ? "" : fmt::format("alias:    {}\n", p.alias), p.source,
-      p.kernel.name, verified(p), code_line(p, "code:     "));
+      p.kernel.name, verification_text(p), code_line(p, "code:     "));
   for (const allocator::Rung& rung : p.ladder)
     text += fmt::format(
         "  {:<10} {}{}\n", mb::criterion_name(rung.criterion), rung.meaning,

@@ -95,9 +95,9 @@ class Ending {
       reason_ = stop_ ? "interrupted" : "the command ended";
       return true;
     }
-    if (stop_) return interrupted("interrupted", SIGTERM);
+    if (stop_) return interrupt("interrupted", SIGTERM);
     if (most_.count() != 0 && Clock::now() - began_ >= most_)
-      return interrupted("the time was up", 0);
+      return interrupt("the time was up", 0);
     return false;
   }
 
@@ -113,7 +113,7 @@ class Ending {
 
  private:
   // A command is asked to end, and given a while for it.
-  bool interrupted(const char* reason, int signal) {
+  bool interrupt(const char* reason, int signal) {
     constexpr std::chrono::seconds kPatience{10};
     reason_ = reason;
     if (!child_ || signal == 0) return true;

@@ -35,9 +35,9 @@ struct Options : InputArguments {
 
 Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
   if (!options.json.empty())
-    E4R_CHECK(write_output(replay_json(report), outputs.named(options.json)));
+    E4R_CHECK(write_output(replay_json(report), outputs.name_of(options.json)));
   if (!options.html.empty())
-    E4R_CHECK(write_output(replay_html(report), outputs.named(options.html)));
+    E4R_CHECK(write_output(replay_html(report), outputs.name_of(options.html)));
   if (options.json == "-" || options.html == "-") return {};
   print_report(replay_text(report, {options.histogram, options.all}));
   return {};
@@ -79,15 +79,15 @@ Status write_exports(const Options& options, const app::Comparison& comparison,
   const std::vector<exports::Series> series = series_of(comparison, names);
   if (!options.decisions.empty()) {
     progress.show("writing " + options.decisions);
-    E4R_CHECK(exports::write_decisions(outputs.named(options.decisions), series, comparison.report,
-                                       version_line()));
+    E4R_CHECK(exports::write_decisions(outputs.name_of(options.decisions), series,
+                                       comparison.report, version_line()));
   }
   if (!options.perfetto.empty()) {
     progress.show("writing " + options.perfetto);
     std::vector<exports::Timeline> timelines;
     for (std::size_t i = 0; i < series.size(); ++i)
       timelines.push_back({series[i], &comparison.spaces[i], end_of(comparison.report, i)});
-    E4R_CHECK(exports::write_perfetto(outputs.named(options.perfetto), timelines,
+    E4R_CHECK(exports::write_perfetto(outputs.name_of(options.perfetto), timelines,
                                       comparison.report.start.free.space.groups));
   }
   progress.wipe();
@@ -152,7 +152,7 @@ Result<int> answer(const Options& options) {
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
     E4R_CHECK(
-        write_image(outputs.named(options.write_image), inputs, *comparison.runs.front().engine));
+        write_image(outputs.name_of(options.write_image), inputs, *comparison.runs.front().engine));
     progress.wipe();
   }
   E4R_CHECK(write_exports(options, comparison, outputs, progress));

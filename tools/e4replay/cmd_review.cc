@@ -125,9 +125,9 @@ Status print(const review::Review& review, const Options& options, const Outputs
     warn(fmt::format("{} (in {}: {})", caveat.text, caveat.of.size(),
                      review::names_text(review, caveat.of)));
   if (!options.json.empty())
-    E4R_CHECK(write_output(review_json(review, origin), outputs.named(options.json)));
+    E4R_CHECK(write_output(review_json(review, origin), outputs.name_of(options.json)));
   if (!options.html.empty())
-    E4R_CHECK(write_output(review_html(review, origin), outputs.named(options.html)));
+    E4R_CHECK(write_output(review_html(review, origin), outputs.name_of(options.html)));
   if (options.json == "-" || options.html == "-") return {};
   print_report(review_text(review, origin));
   return {};

@@ -78,7 +78,7 @@ std::string of_all(const Compared& c) {
 std::string head(const ShrinkerReport& report) {
   const CacheAgreement& a = report.recorded.agreement;
   std::string out = fmt::format("trace        {}\nevents       {} of extent status trees\n",
-                                escaped(report.trace), format_count(report.recorded.events));
+                                escape(report.trace), format_count(report.recorded.events));
   out +=
       fmt::format("recorded     as {} does it, alike are\n", report.recorded.followed.model->name);
   out += fmt::format("             calls of the shrinker    {}\n", of_all(a.scans));
@@ -95,7 +95,7 @@ std::string head(const ShrinkerReport& report) {
     out += fmt::format("             {} events contradict each other and were left out\n",
                        format_count(report.recorded.contradictions));
   for (const std::string& line : report.not_understood)
-    out += fmt::format("missing      {}\n", escaped(line));
+    out += fmt::format("missing      {}\n", escape(line));
   if (!a.first.empty()) out += fmt::format("differs      first at {}\n", a.first);
   if (report.recorded.followed.calls > 0)
     out += fmt::format("time         {} us in the recorded shrinker, the longest call {} us\n",
@@ -227,7 +227,7 @@ Status check_agreement(const ShrinkerReport& report) {
 }
 
 template <class T>
-Result<T> named(const std::string& trace, Result<T> result) {
+Result<T> name_error(const std::string& trace, Result<T> result) {
   if (!result.ok()) return error("{}: {}", trace, result.error().message);
   return result;
 }
@@ -245,24 +245,25 @@ Result<int> run(const Options& options) {
   ShrinkerReport report;
   report.trace = options.trace;
   report.not_understood = trace::not_understood(trace.summary());
-  E4R_TRY(report.recorded, named(options.trace, shrinker::follow(*trace.cursor(), **recorded)));
+  E4R_TRY(report.recorded,
+          name_error(options.trace, shrinker::follow(*trace.cursor(), **recorded)));
   if (!options.verify) {
     if (!options.force) E4R_CHECK(check_agreement(report));
     for (const shrinker::ReclaimModel* model : *models) {
       E4R_TRY(shrinker::ReclaimOutcome outcome,
-              named(options.trace, shrinker::what_if(*trace.cursor(), *model)));
+              name_error(options.trace, shrinker::what_if(*trace.cursor(), *model)));
       report.runs.push_back(outcome);
     }
   }
   if (!options.json.empty())
-    E4R_CHECK(write_output(shrinker_json(report), outputs.named(options.json)));
+    E4R_CHECK(write_output(shrinker_json(report), outputs.name_of(options.json)));
   if (options.json != "-") print_report(shrinker_text(report));
   return options.verify && !report.recorded.agreement.agrees() ? kDisagreed : kDone;
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  o->needed = trace::KindSet::wanted(trace::Purpose::shrinker);
+  o->needed = trace::KindSet::for_purpose(trace::Purpose::shrinker);
   app.add_option("trace", o->trace, "trace with ext4_es_* events (text or .e4t; .gz, .zst; -)")
       .required()
       .type_name("TRACE");

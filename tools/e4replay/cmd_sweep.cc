@@ -98,7 +98,7 @@ std::string listing(const Wanted& wanted) {
     if (!wanted.range.holds(i)) continue;
     const sweep::Point& point = plan.points[i];
     const std::string settings = settings_text(plan, point);
-    text += fmt::format("{} {} {}{}{}\n", i + 1, escaped(plan.spec.captures[point.capture]),
+    text += fmt::format("{} {} {}{}{}\n", i + 1, escape(plan.spec.captures[point.capture]),
                         point.policy->name, settings.empty() ? "" : " ", settings);
   }
   return text;
@@ -126,7 +126,7 @@ Result<int> tell_result(const Options& options, const Outputs& outputs, const Wa
   const sweep::Plan& plan = wanted.plan;
   if (!options.html.empty())
     E4R_CHECK(write_output(sweep::sweep_html(plan, figures, *wanted.metric),
-                           outputs.named(options.html)));
+                           outputs.name_of(options.html)));
   if (options.html == "-") return kDone;
   E4R_CHECK(write_output(overview(wanted) + "\n" +
                              ranking_text(plan, figures, *wanted.metric, options.top) + "\n" +
@@ -182,10 +182,10 @@ Result<int> sweep_all(const Options& options, Wanted wanted) {
 // The sweep's words for a shell, except the words that each job has of its own.
 std::string command_of(const Options& options) {
   std::string out = "sweep";
-  for (const std::string& capture : options.captures) out += " " + shell_quoted(capture);
-  out += " -p " + shell_quoted(options.policies);
-  for (const std::string& setting : options.settings) out += " --set " + shell_quoted(setting);
-  if (!options.where.empty()) out += " --where " + shell_quoted(options.where);
+  for (const std::string& capture : options.captures) out += " " + shell_quote(capture);
+  out += " -p " + shell_quote(options.policies);
+  for (const std::string& setting : options.settings) out += " --set " + shell_quote(setting);
+  if (!options.where.empty()) out += " --where " + shell_quote(options.where);
   return out + (options.force ? " --force" : "");
 }
 

@@ -45,16 +45,16 @@ class Lines {
   template <class... A>
   void add(std::string_view label, fmt::format_string<A...> format, A&&... args) {
     fmt::format_to(std::back_inserter(out_), "{:<17} ", label);
-    out_ += escaped(fmt::format(format, std::forward<A>(args)...)) + '\n';
+    out_ += escape(fmt::format(format, std::forward<A>(args)...)) + '\n';
   }
   void list(std::string_view title, const std::vector<std::string>& items) {
     if (items.empty()) return;
     fmt::format_to(std::back_inserter(out_), "{}:\n", title);
     for (const std::string& item : items)
-      fmt::format_to(std::back_inserter(out_), "  - {}\n", escaped(item));
+      fmt::format_to(std::back_inserter(out_), "  - {}\n", escape(item));
   }
   void count(std::string_view name, std::uint64_t count) {
-    fmt::format_to(std::back_inserter(out_), "  {:<33} {:>15}\n", escaped(name),
+    fmt::format_to(std::back_inserter(out_), "  {:<33} {:>15}\n", escape(name),
                    format_count(count));
   }
   std::string take() { return std::move(out_); }
@@ -265,7 +265,7 @@ Result<int> run_info(const Info& options) {
   E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const Inspection info, inspect_file(options));
   if (options.json != "-") print_report(info_text(info));
-  if (!options.json.empty()) E4R_CHECK(write_output(json_of(info), outputs.named(options.json)));
+  if (!options.json.empty()) E4R_CHECK(write_output(json_of(info), outputs.name_of(options.json)));
   return kDone;
 }
 
@@ -318,7 +318,7 @@ Result<int> run_convert(const Convert& options) {
     E4R_CHECK(make_capture(conversion));
     return kDone;
   }
-  E4R_TRY(const int status, copy(options.input, outputs.named(options.output), nullptr));
+  E4R_TRY(const int status, copy(options.input, outputs.name_of(options.output), nullptr));
   if (!options.image.empty()) E4R_CHECK(write_files_of_capture(conversion));
   return status;
 }
@@ -356,7 +356,7 @@ Result<int> run_cut(const Cut& cut) {
   Outputs outputs;
   app::declare_trace_reads(cut.input.path, outputs);
   E4R_CHECK(outputs.writes(cut.output));
-  return copy(cut.input, outputs.named(cut.output),
+  return copy(cut.input, outputs.name_of(cut.output),
               [&cut](const Event& e, std::uint64_t n) { return cut.wants(e, n); });
 }
 

@@ -21,9 +21,9 @@ struct Options : InputArguments {
 
 Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
   if (!options.json.empty())
-    E4R_CHECK(write_output(replay_json(report), outputs.named(options.json)));
+    E4R_CHECK(write_output(replay_json(report), outputs.name_of(options.json)));
   if (!options.html.empty())
-    E4R_CHECK(write_output(verify_html(report), outputs.named(options.html)));
+    E4R_CHECK(write_output(verify_html(report), outputs.name_of(options.html)));
   if (options.json == "-" || options.html == "-") return {};
   print_report(verify_text(report));
   return {};

@@ -293,7 +293,7 @@ Status copy_events(const CaptureConversion& conversion, const Material& material
 
 Status make_capture(const CaptureConversion& conversion) {
   E4R_TRY(Material material, gather(conversion));
-  E4R_TRY(auto file, trace::OutputFile::create(conversion.outputs.named(conversion.output)));
+  E4R_TRY(auto file, trace::OutputFile::create(conversion.outputs.name_of(conversion.output)));
   E4R_TRY(const auto writer, CaptureWriter::create(std::move(file)));
   E4R_CHECK(writer->start(material.start));
   E4R_CHECK(write_texts(conversion, material, *writer));
@@ -322,13 +322,14 @@ Status write_files_of_capture(const CaptureConversion& conversion) {
   if (capture.image().empty())
     return error("{}: has no start image (--snapshot {})", conversion.input,
                  capture.start().snapshot);
-  E4R_CHECK(image::write_copy(capture.image().path(), conversion.outputs.named(conversion.image)));
+  E4R_CHECK(
+      image::write_copy(capture.image().path(), conversion.outputs.name_of(conversion.image)));
   const bool quiet = capture.end() != nullptr && capture.end()->quiet;
   const auto write = [&](std::string_view name, const char* suffix) -> Status {
     const std::string* text = capture.text(name);
     if (text == nullptr) return {};
     return write_output(*text,
-                        conversion.outputs.named(app::name_beside(conversion.output, suffix)));
+                        conversion.outputs.name_of(app::name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
   // Counts of a kernel that had counted before cannot be compared with the counts of a trace.

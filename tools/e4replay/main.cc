@@ -64,5 +64,5 @@ const Program& program() {
 }  // namespace e4r::tools
 
 int main(int argc, char** argv) {
-  return e4r::tools::guarded("e4replay", e4r::tools::run_commands, argc, argv);
+  return e4r::tools::run_guarded("e4replay", e4r::tools::run_commands, argc, argv);
 }

@@ -287,5 +287,5 @@ int run(int argc, char** argv) {
 }  // namespace e4r::tools
 
 int main(int argc, char** argv) {
-  return e4r::tools::guarded("mke2fs-lazy", e4r::tools::run, argc, argv);
+  return e4r::tools::run_guarded("mke2fs-lazy", e4r::tools::run, argc, argv);
 }

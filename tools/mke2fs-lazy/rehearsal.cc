@@ -66,7 +66,7 @@ std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
                          const FinishedFile& place) {
   std::string text;
   const auto line = [&text](const std::string& words) {
-    text += "mke2fs-lazy: " + escaped(words) + "\n";
+    text += "mke2fs-lazy: " + escape(words) + "\n";
   };
   if (options.changes_tables() && outcome.group_checksums) {
     line(tables_line(outcome));
@@ -201,7 +201,7 @@ namespace {
 
 constexpr const char* kDirectory = "E2FSPROGS_UNDO_DIR";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";
   const std::size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
@@ -227,15 +227,15 @@ std::optional<std::string> undo_dir_in(const std::string& text) {
   std::istringstream lines(text);
   bool in_defaults = false;
   for (std::string line; std::getline(lines, line);) {
-    const std::string_view words = trimmed(line);
+    const std::string_view words = trim(line);
     if (words.starts_with('[')) {
       in_defaults = words.starts_with("[defaults]");
       continue;
     }
     const std::size_t equals = words.find('=');
     if (!in_defaults || equals == std::string_view::npos) continue;
-    if (trimmed(words.substr(0, equals)) != "undo_dir") continue;
-    std::string_view value = trimmed(words.substr(equals + 1));
+    if (trim(words.substr(0, equals)) != "undo_dir") continue;
+    std::string_view value = trim(words.substr(equals + 1));
     if (value.starts_with('"')) {
       value.remove_prefix(1);
       value = value.substr(0, value.find('"'));

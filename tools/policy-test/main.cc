@@ -142,5 +142,5 @@ int body(int argc, char** argv) {
 }  // namespace e4r::tools
 
 int main(int argc, char** argv) {
-  return e4r::tools::guarded(e4r::tools::kName, e4r::tools::body, argc, argv);
+  return e4r::tools::run_guarded(e4r::tools::kName, e4r::tools::body, argc, argv);
 }

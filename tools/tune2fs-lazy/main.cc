@@ -79,5 +79,5 @@ int run(int argc, char** argv) {
 }  // namespace e4r::tools
 
 int main(int argc, char** argv) {
-  return e4r::tools::guarded("tune2fs-lazy", e4r::tools::run, argc, argv);
+  return e4r::tools::run_guarded("tune2fs-lazy", e4r::tools::run, argc, argv);
 }

@@ -36,7 +36,7 @@ template <class Options>
 [[nodiscard]] std::function<Result<int>()> on_image(std::shared_ptr<Options> options,
                                                     Result<int> (*run)(const Options& options)) {
   return [options = std::move(options), run]() -> Result<int> {
-    E4R_TRY(options->image.image, lazyinit::named_device(options->image.image));
+    E4R_TRY(options->image.image, lazyinit::find_device(options->image.image));
     return run(*options);
   };
 }

@@ -43,7 +43,7 @@ Result<std::string> run_tune2fs(const std::string& features, const std::string& 
 
 Result<std::vector<bool>> flagged_groups(const std::string& image) {
   E4R_TRY(const auto target, lazyinit::Target::open(image, lazyinit::Target::Access::read));
-  return lazyinit::flagged_zeroed(*target);
+  return lazyinit::read_zeroed_flags(*target);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ struct Options {
   std::string value;
 };
 
-std::string quoted(const std::string& text) {
+std::string quote(const std::string& text) {
   return text.empty() ? "none" : "'" + text + "'";
 }
 
@@ -94,7 +94,7 @@ Result<int> run(const Options& options) {
     E4R_CHECK(opened.target->sync());
   }
   print_line("{}: mount options in the superblock: {}{}", opened.target->path(),
-             options.image.dry_run ? "would be " : "", quoted(after));
+             options.image.dry_run ? "would be " : "", quote(after));
   return kDone;
 }
 

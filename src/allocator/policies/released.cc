@@ -38,7 +38,7 @@ constexpr Kernel walks_5_10(std::string_view name, const Finds& finds) {
 constexpr Kernel walks_5_4(std::string_view name, const Finds& finds) {
   Kernel kernel = walks_5_10(name, finds);
   kernel.read_ahead = kNoReadAhead;
-  kernel.preallocs = placed(kPreallocs5_4, finds.placed);
+  kernel.preallocs = with_placement(kPreallocs5_4, finds.placed);
   kernel.stats = StatNames::none;
   return kernel;
 }
@@ -47,7 +47,7 @@ constexpr Kernel walks_5_4(std::string_view name, const Finds& finds) {
 constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
                           const StripeRules& stripe, const Finds& finds) {
   Kernel kernel = by_index(name, GroupIndex::lists_keep_full, false, finds);
-  kernel.preallocs = placed(preallocs, finds.placed);
+  kernel.preallocs = with_placement(preallocs, finds.placed);
   kernel.stripe = stripe;
   return kernel;
 }

@@ -69,7 +69,7 @@ enum Option : std::uint16_t {
   kEventFormats = 18,
 };
 
-Error truncated(std::string_view where) {
+Error truncation_error(std::string_view where) {
   return error("the file ends within {}: it is cut short", where);
 }
 
@@ -118,7 +118,7 @@ class Reader {
     Cursor c(file_, out_.big_endian);
     c.seek(head.offset());
     page_size_ = c.u32();
-    if (!c.good()) return truncated("its head");
+    if (!c.good()) return truncation_error("its head");
     if (version != "6" && version != "7")
       return error("is of version '{}' of trace-cmd's files, but this program reads 6 and 7",
                    printable(version, 16));
@@ -152,7 +152,7 @@ class Reader {
     E4R_CHECK(read_page_shape(c.take(c.u64())));
     if (c.string() != "header_event") return error("has no header_event where it should be");
     c.take(c.u64());
-    return c.good() ? Status() : truncated("header_event");
+    return c.good() ? Status() : truncation_error("header_event");
   }
   Status read_formats(Cursor& c) {
     for (std::uint32_t systems = c.u32(); systems > 0 && c.good(); --systems) {
@@ -161,7 +161,7 @@ class Reader {
         if (auto format = parse_event_format(c.take(c.u64()), system))
           out_.formats.push_back(std::move(*format));
     }
-    return c.good() ? Status() : truncated("the events' formats");
+    return c.good() ? Status() : truncation_error("the events' formats");
   }
 
   Status read_option(std::uint16_t id, std::string_view data) {
@@ -230,7 +230,7 @@ class Reader {
       const std::uint32_t size = c.u32();
       E4R_CHECK(read_option(id, c.take(size)));
     }
-    return truncated("its options");
+    return truncation_error("its options");
   }
   // Reads the part after the options: the places of the CPUs' data, and the clock.
   Status read_data_v6(Cursor& c, std::string_view name) {
@@ -239,7 +239,7 @@ class Reader {
       E4R_CHECK(read_options_v6(c));
       type = c.take(kTypeBytes);
     }
-    if (!c.good()) return truncated("its head");
+    if (!c.good()) return truncation_error("its head");
     if (!type.starts_with("flyrecord")) return no_records(type.starts_with("latency"));
     if (cpu_count_ > kMaxCpus) return error("claims {} CPUs", cpu_count_);
     Buffer buffer;
@@ -249,7 +249,7 @@ class Reader {
       const std::uint64_t offset = c.u64();
       buffer.cpus.push_back({cpu, offset, c.u64()});
     }
-    if (!c.good()) return truncated("the places of the CPUs' data");
+    if (!c.good()) return truncation_error("the places of the CPUs' data");
     // The clock was added late: a file of an old trace-cmd has its pages here.
     Cursor clock = c;
     const std::uint64_t size = clock.u64();
@@ -285,11 +285,11 @@ class Reader {
     if (!content) return {};
     if (!s.packed) {
       s.content = c.take(size);
-      return c.good() ? Status() : truncated(fmt::format("section {}", id));
+      return c.good() ? Status() : truncation_error(fmt::format("section {}", id));
     }
     const std::uint32_t packed = c.u32(), unpacked = c.u32();
     const std::string_view data = c.take(packed);
-    if (!c.good()) return truncated(fmt::format("section {}", id));
+    if (!c.good()) return truncation_error(fmt::format("section {}", id));
     unpacked_ += unpacked;
     if (unpacked_ > kMaxUnpacked || !unpack(packing_, data, unpacked, s.unpacked))
       return error("section {} at byte {} cannot be unpacked", id, offset);
@@ -301,7 +301,7 @@ class Reader {
     const std::string_view packing = c.string();
     c.string();  // the version of the compression library
     std::uint64_t options = c.u64();
-    if (!c.good()) return truncated("its head");
+    if (!c.good()) return truncation_error("its head");
     E4R_TRY(packing_, parse_packing(packing));
     std::size_t sections = 0;
     while (options != 0) {
@@ -323,7 +323,7 @@ class Reader {
       if (id == kDone) return Cursor(data, out_.big_endian).u64();
       E4R_CHECK(read_option(id, data));
     }
-    return truncated("its options");
+    return truncation_error("its options");
   }
   Status read_section_option(std::uint16_t id, Cursor& c) {
     constexpr std::uint16_t kText = 22;
@@ -356,7 +356,7 @@ class Reader {
         part.size += 4;
       buffer.cpus.push_back(part);
     }
-    if (!c.good()) return truncated("the places of the CPUs' data");
+    if (!c.good()) return truncation_error("the places of the CPUs' data");
     out_.buffers.push_back(std::move(buffer));
     return {};
   }

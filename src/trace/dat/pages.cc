@@ -32,7 +32,7 @@ CpuRecords::CpuRecords(std::string_view file, bool big_endian, const PageShape& 
       at_(part.offset),
       end_(part.offset + part.size) {}
 
-Error CpuRecords::damaged(std::string_view what) {
+Error CpuRecords::damage_error(std::string_view what) {
   records_ = {};
   return error("at byte {}, of CPU {}: {}", place_, cpu_, what);
 }
@@ -59,13 +59,13 @@ Result<bool> CpuRecords::next_chunk() {
   const std::string_view data = c.take(packed);
   if (!c.good()) {
     chunks_ = 0;
-    return damaged("the data end within a chunk");
+    return damage_error("the data end within a chunk");
   }
   --chunks_;
   at_ = c.offset();
   if (size > kMaxChunk || !unpack(packing_, data, size, chunk_)) {
     chunk_.clear();
-    return damaged("a chunk cannot be unpacked");
+    return damage_error("a chunk cannot be unpacked");
   }
   pages_ = {chunk_.data(), chunk_.size()};
   return true;
@@ -75,7 +75,7 @@ Status CpuRecords::start_page(std::string_view page) {
   stamp_ = number(page, shape_.time, 8);
   const std::uint64_t commit = number(page, shape_.commit, shape_.commit_size);
   const std::uint64_t size = commit & kCommitted;
-  if (size > page.size() - shape_.data) return damaged("a page claims more than it can hold");
+  if (size > page.size() - shape_.data) return damage_error("a page claims more than it can hold");
   if ((commit & kLost) != 0) {
     const std::uint64_t behind = shape_.data + size;
     lost_ = 0;
@@ -94,7 +94,7 @@ Result<bool> CpuRecords::next_page() {
   if (packing_ == Packing::none) place_ = end_ - pages_.size();
   const std::string_view page = pages_.substr(0, page_size_);
   pages_.remove_prefix(page.size());
-  if (page.size() < page_size_) return damaged("the data end within a page");
+  if (page.size() < page_size_) return damage_error("the data end within a page");
   E4R_CHECK(start_page(page));
   return true;
 }
@@ -102,14 +102,14 @@ Result<bool> CpuRecords::next_page() {
 // Reads one record, or one entry that only advances the time or fills space.
 Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
   if (records_.empty()) return Step::page_end;
-  if (records_.size() < kWord) return damaged("a page ends within a record");
+  if (records_.size() < kWord) return damage_error("a page ends within a record");
   const auto word = static_cast<std::uint32_t>(number(records_, 0, kWord));
   const unsigned kind = big_endian_ ? word >> kTimeBits : word & ((1U << kKindBits) - 1);
   const std::uint64_t time = big_endian_ ? word & ((1U << kTimeBits) - 1) : word >> kKindBits;
   // Only records with their length in the first word lack a second word.
   const bool short_one = kind > 0 && kind < kPadding;
   if (kind == kPadding && time == 0) return Step::page_end;
-  if (!short_one && records_.size() < 2 * kWord) return damaged("a page ends within a record");
+  if (!short_one && records_.size() < 2 * kWord) return damage_error("a page ends within a record");
   const std::uint64_t second = short_one ? 0 : number(records_, kWord, kWord);
   std::uint64_t length = kWord + std::uint64_t{kind} * kWord;
   switch (kind) {
@@ -133,7 +133,7 @@ Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
       stamp_ += time;
   }
   if (length > records_.size() || (!short_one && length < 2 * kWord))
-    return damaged("a record is longer than its page");
+    return damage_error("a record is longer than its page");
   const std::size_t head = short_one ? kWord : 2 * kWord;
   const std::string_view data = records_.substr(head, length - head);
   records_.remove_prefix(length);

@@ -104,7 +104,7 @@ class CpuRecords {
   [[nodiscard]] Result<bool> next_chunk();
   [[nodiscard]] Status start_page(std::string_view page);
   [[nodiscard]] Result<Step> step(BufferRecord& out);
-  [[nodiscard]] Error damaged(std::string_view what);
+  [[nodiscard]] Error damage_error(std::string_view what);
   [[nodiscard]] std::uint64_t number(std::string_view bytes, std::uint64_t at,
                                      std::size_t size) const;
 

@@ -39,7 +39,7 @@ class DatTrace final : public Trace {
   Status open() {
     file_ = bytes_->whole();
     auto header = read_dat_header(file_, options_.lenient, summary_.warnings);
-    if (!header.ok()) return named(header.error());
+    if (!header.ok()) return name_error(header.error());
     header_ = *std::move(header);
     Generation declared = options_.generation;
     if (declared == Generation::unknown && has_five_rungs(header_.release))
@@ -88,7 +88,7 @@ class DatTrace final : public Trace {
   };
   using Turn = std::pair<std::uint64_t, std::size_t>;  // time, lane
 
-  Error named(const Error& e) const { return error("{}: {}", name(), e.message); }
+  Error name_error(const Error& e) const { return error("{}: {}", name(), e.message); }
 
   Status choose_buffers() {
     std::string names;
@@ -145,7 +145,7 @@ class DatTrace final : public Trace {
                                                             : decoder_->other_name());
         return {};
       case RecordDecoder::Outcome::malformed:
-        return malformed();
+        return report_malformed();
       case RecordDecoder::Outcome::event:
         break;
     }
@@ -157,7 +157,7 @@ class DatTrace final : public Trace {
     return {};
   }
   // Handles a record that cannot be decoded. Events that are not needed never stop the reading.
-  Status malformed() {
+  Status report_malformed() {
     const auto kind = decoder_->malformed_kind();
     if (!kind) return damage(options_.lenient, decoder_->problem());
     if (!options_.lenient && options_.needed.contains(*kind))

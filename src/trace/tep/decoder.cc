@@ -295,7 +295,8 @@ RecordDecoder::Outcome RecordDecoder::decode(const tep_record& record, Event& ou
       RawRecord{record.cpu, record.ts, {static_cast<const std::byte*>(record.data), size}}, out);
 }
 
-RecordDecoder::Outcome RecordDecoder::malformed(const Layout& layout, std::string_view what) {
+RecordDecoder::Outcome RecordDecoder::report_malformed(const Layout& layout,
+                                                       std::string_view what) {
   problem_ = fmt::format("malformed {} event: {}", layout.name, what);
   malformed_kind_ = layout.kind;
   return Outcome::malformed;
@@ -318,10 +319,10 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
     return Outcome::other;
   }
   const Layout& layout = layouts_[index - 1];
-  if (!layout.problem.empty()) return malformed(layout, layout.problem);
-  if (size < layout.size) return malformed(layout, "shorter than its format says");
+  if (!layout.problem.empty()) return report_malformed(layout, layout.problem);
+  if (size < layout.size) return report_malformed(layout, "shorter than its format says");
   if (record.cpu < 0 || record.cpu > UINT16_MAX)
-    return malformed(layout, "its CPU number is impossible");
+    return report_malformed(layout, "its CPU number is impossible");
   out = Event{};
   out.kind = layout.kind;
   out.cpu = static_cast<std::uint16_t>(record.cpu);
@@ -331,7 +332,7 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
       !record_body(layout.kind)
            .take(Record(record.data.data(), layout.places.data(), swapped_, layout.names), out,
                  context_))
-    return malformed(layout, "a value is out of range");
+    return report_malformed(layout, "a value is out of range");
   out.pid = static_cast<std::uint32_t>(pid);
   unknown_fields(context_, out) += layout.strangers;
   return Outcome::event;

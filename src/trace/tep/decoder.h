@@ -124,7 +124,7 @@ class RecordDecoder {
   RecordDecoder() = default;
   [[nodiscard]] Status add(const EventFormat& format, KindSet needed);
   [[nodiscard]] static Result<Layout> layout_of(const EventFormat& format, EventKind kind);
-  [[nodiscard]] Outcome malformed(const Layout& layout, std::string_view what);
+  [[nodiscard]] Outcome report_malformed(const Layout& layout, std::string_view what);
 
   std::vector<std::uint16_t> by_id_;  // index in layouts_ + 1; 0: no event has this number
   std::vector<Layout> layouts_;

@@ -132,7 +132,7 @@ class TextTrace final : public Trace {
     event.cpu = prefix.cpu;
     event.pid = prefix.pid;
     last_time_ = event.time_ns = prefix.time_ns;
-    if (!parse_body(scan, event, context_)) return malformed_body(event.kind);
+    if (!parse_body(scan, event, context_)) return report_malformed_body(event.kind);
     summary_.without_cpu += !prefix.has_cpu;
     if (!lines_.terminated())
       summary_.warnings.push_back(fmt::format("{}:{}: the last line has no newline: it may be cut",
@@ -152,7 +152,7 @@ class TextTrace final : public Trace {
     LostMarker marker = {prefix.cpu, 0};
     if (scan.literal("lost ")) (void)scan.number(marker.count);
     last_time_ = prefix.time_ns;
-    lost(marker, event);
+    make_lost(marker, event);
     return true;
   }
 
@@ -160,7 +160,7 @@ class TextTrace final : public Trace {
   Result<bool> read_odd_line(std::string_view line, Event& event) {
     if (line.starts_with("# entries-in-buffer/entries-written:")) read_entries(line);
     if (const auto marker = read_lost_marker(line)) {
-      lost(*marker, event);
+      make_lost(*marker, event);
       return true;
     }
     if (!noise_.add(line))
@@ -171,10 +171,10 @@ class TextTrace final : public Trace {
       const bool blank_start = !lines_.terminated() && line.starts_with(' ');
       return blank_start ? cut_short() : Result<bool>(false);
     }
-    return malformed("this is not a line of {} output", format_name(summary_.format));
+    return report_malformed("this is not a line of {} output", format_name(summary_.format));
   }
 
-  void lost(const LostMarker& marker, Event& event) {
+  void make_lost(const LostMarker& marker, Event& event) {
     event = Event{};
     event.cpu = marker.cpu;
     event.count = marker.count;
@@ -193,13 +193,13 @@ class TextTrace final : public Trace {
   }
 
   // Malformed events that are not needed never stop the reading.
-  Result<bool> malformed_body(EventKind kind) {
+  Result<bool> report_malformed_body(EventKind kind) {
     if (lines_.terminated() && (options_.lenient || !options_.needed.contains(kind))) {
       summary_.add_malformed(kind);
       return false;
     }
-    return malformed("malformed {} event: '{}' {}", event_name(kind), context_.problem_key,
-                     context_.problem);
+    return report_malformed("malformed {} event: '{}' {}", event_name(kind), context_.problem_key,
+                            context_.problem);
   }
 
   // Leaves out a last line that lacks its newline and cannot be read, and any last line of
@@ -212,7 +212,7 @@ class TextTrace final : public Trace {
 
   // Handles an unreadable line. Skips a truncated last line and, when lenient, any line.
   template <class... Args>
-  Result<bool> malformed(fmt::format_string<Args...> format, Args&&... args) {
+  Result<bool> report_malformed(fmt::format_string<Args...> format, Args&&... args) {
     if (!lines_.terminated()) return cut_short();
     if (!options_.lenient)
       return error("{}:{}: {}; --lenient passes over what cannot be read", name(), lines_.number(),
