@@ -38,7 +38,7 @@ void note_console(std::string_view kernel, std::string_view console);
 // All consoles so far, each under a line that names its kernel.
 [[nodiscard]] std::string kept_consoles();
 
-// A kernel of User Mode Linux with e4replay's driver (kernel/driver), run as a process.
+// A kernel of User Mode Linux with e4replay's driver (src/guest/driver), run as a process.
 
 // The st_rdev of the guest's ubd disk `number`.
 [[nodiscard]] constexpr std::uint32_t disk_device(std::uint32_t number) {
