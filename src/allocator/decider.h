@@ -51,16 +51,13 @@ class Decider {
   virtual void note_event(std::uint64_t) {}
   // With -o discard: lets the worker send the device at most this many discards of what commits
   // have given back (Discards::work). Returns how many it sent.
-  virtual std::uint64_t send_discards(std::uint64_t) { return 0; }
+  virtual std::uint64_t send_discards(std::uint64_t most) = 0;
   // Continues a FITRIM in one group until it has sent at most this many runs. Returns how many it
   // sent.
-  virtual std::uint64_t trim(Trim& trim, std::uint64_t) {
-    trim.done = true;
-    return 0;
-  }
+  virtual std::uint64_t trim(Trim& trim, std::uint64_t most) = 0;
   // Takes the free ones among these clusters and gives them back, for a discard whose details are
   // unknown.
-  virtual void touch(std::uint32_t, std::uint32_t, std::uint32_t) {}
+  virtual void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
 
   // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently
   // used ones, or all when `needed` is 0.
@@ -91,19 +88,19 @@ class Decider {
   [[nodiscard]] virtual const Tunables& tunables() const = 0;
 
   // Sets the observer of the next decisions; null removes it. Only the model reports its steps.
-  virtual void observe(SearchObserver*) {}
+  virtual void observe(SearchObserver* observer) = 0;
   // Notes the locks of every request from now on. `LockNotes` must outlive the decider. A kernel's
-  // requests take longer when they are noted. A decider that wraps another one notes nothing.
-  virtual void note_locks(LockNotes&) {}
+  // requests take longer when they are noted.
+  virtual void note_locks(LockNotes& notes) = 0;
   // An Error once it can no longer decide. After that, every call does nothing.
-  [[nodiscard]] virtual Status status() const { return {}; }
+  [[nodiscard]] virtual Status status() const = 0;
   // Ends the decider's work: the caller asks nothing more.
-  [[nodiscard]] virtual Status finish() { return {}; }
+  [[nodiscard]] virtual Status finish() = 0;
   // The kernel's files, after finish(); null when no kernel decides.
-  [[nodiscard]] virtual const KernelAccount* account() const { return nullptr; }
+  [[nodiscard]] virtual const KernelAccount* account() const = 0;
   // What was sent to the device. Null unless this is a model on a mount that discards or that a
   // FITRIM has trimmed.
-  [[nodiscard]] virtual const Discards* discards() const { return nullptr; }
+  [[nodiscard]] virtual const Discards* discards() const = 0;
 };
 
 }  // namespace e4r::allocator

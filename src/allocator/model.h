@@ -54,6 +54,8 @@ class Model final : public Decider {
   void note_locks(LockNotes& notes) override { clock_.emplace(policy(), notes); }
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
   [[nodiscard]] Status status() const override { return allocator_.status(); }
+  [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] const KernelAccount* account() const override { return nullptr; }
   [[nodiscard]] const Discards* discards() const override {
     return state_.geometry().discard || trimmed_ ? &discards_ : nullptr;
   }

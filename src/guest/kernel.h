@@ -58,6 +58,11 @@ class KernelDecider final : public allocator::Decider {
     (void)state_.take_given_back();
     return 0;
   }
+  std::uint64_t trim(allocator::Trim& trim, std::uint64_t) override {
+    trim.done = true;
+    return 0;
+  }
+  void touch(std::uint32_t, std::uint32_t, std::uint32_t) override {}
   void discard_inode(std::uint64_t ino, std::uint32_t needed) override;
   void make_inode(std::uint64_t ino) override;
   void drop_inode(std::uint64_t ino) override;
@@ -70,10 +75,12 @@ class KernelDecider final : public allocator::Decider {
   [[nodiscard]] const allocator::Counters& counters() const override { return counters_; }
   [[nodiscard]] const allocator::Policy& policy() const override { return *options_.policy; }
   [[nodiscard]] const allocator::Tunables& tunables() const override { return options_.tunables; }
+  void observe(allocator::SearchObserver*) override {}  // a kernel does not report its steps
   void note_locks(allocator::LockNotes& notes) override { notes_ = &notes; }
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] Status finish() override;
   [[nodiscard]] const allocator::KernelAccount* account() const override { return &account_; }
+  [[nodiscard]] const allocator::Discards* discards() const override { return nullptr; }
 
  private:
   KernelDecider(const state::Source& source, const KernelOptions& options);

@@ -55,6 +55,8 @@ class RecordingDecider : public allocator::Decider {
   [[nodiscard]] const allocator::Counters& counters() const override { return decider_.counters(); }
   [[nodiscard]] const allocator::Policy& policy() const override { return decider_.policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const override { return decider_.tunables(); }
+  void observe(allocator::SearchObserver* observer) override { decider_.observe(observer); }
+  void note_locks(allocator::LockNotes& notes) override { decider_.note_locks(notes); }
   [[nodiscard]] Status status() const override { return decider_.status(); }
   [[nodiscard]] Status finish() override { return decider_.finish(); }
   [[nodiscard]] const allocator::KernelAccount* account() const override {

@@ -28,22 +28,12 @@
 namespace e4r::record {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-using KernelFiles = std::map<std::string, std::string>;
-
 // The most that is lost if the recorder is killed.
 constexpr std::chrono::seconds kFlushEvery{1};
 
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
-
-// The state of a file system at one moment, in its image and in the kernel.
-struct Start {
-  std::optional<capture::StartImage> image;
-  KernelFiles files;
-  double frozen_s = 0;
-};
 
 // Refuses an output on the recorded file system, because writing it would be recorded too. Adds a
 // note if that cannot be determined.
@@ -83,274 +73,6 @@ Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& v
   return snapshot;
 }
 
-class FileRecorder final : public Recorder {
- public:
-  explicit FileRecorder(const RecorderOptions& options) : options_(options) {}
-  FileRecorder(const FileRecorder&) = delete;
-  FileRecorder& operator=(const FileRecorder&) = delete;
-  ~FileRecorder() override {
-    if (!started_ && writer_) writer_->abandon();
-  }
-  void abandon() override {
-    tracer_.reset();
-    writer_->abandon();
-  }
-
-  Status begin() {
-    E4R_TRY(volume_, find_volume(options_.target));
-    E4R_TRY(snapshot_, choose_snapshot(options_, volume_));
-    E4R_CHECK(check_output(options_, volume_, notes_));
-    E4R_TRY(writer_, capture::CaptureWriter::create(options_.output));
-    output_ = OutputWatch(options_.output);
-    E4R_CHECK(prepare_tracing());
-    if (options_.settle && volume_.mount) E4R_CHECK(settle());
-    watch_.emplace(volume_);
-    E4R_TRY(const Start start, take_start());
-    E4R_CHECK(write_start(start));
-    E4R_CHECK(output_.check());
-    began_ = last_flush_ = Steady::now();
-    started_ = true;
-    return {};
-  }
-
-  [[nodiscard]] const Volume& volume() const override { return volume_; }
-  [[nodiscard]] const capture::StartFacts& facts() const override { return facts_; }
-  [[nodiscard]] std::uint64_t image_bytes() const override { return image_bytes_; }
-  [[nodiscard]] const std::vector<std::string>& notes() const override { return notes_; }
-
-  Result<SoFar> pump() override {
-    E4R_CHECK(take_events(false));
-    if (Steady::now() - last_flush_ >= kFlushEvery) {
-      last_flush_ = Steady::now();
-      E4R_CHECK(output_.check());  // a later write would hide a truncation
-      E4R_CHECK(writer_->flush());
-      E4R_CHECK(output_.check());
-      look_around();
-    }
-    return SoFar{summary_.events, capture::all_lost(tracer_->losses()), writer_->bytes_written(),
-                 tracer_->buffer_kb()};
-  }
-
-  Result<capture::EndFacts> finish(const std::string& reason,
-                                   std::optional<std::int64_t> exit_status) override {
-    capture::EndFacts facts;
-    facts.reason = reason;
-    facts.exit_status = exit_status;
-    facts.elapsed_s = std::chrono::duration<double>(Steady::now() - began_).count();
-    look_around();
-    E4R_TRY(const KernelFiles files, stop(facts));
-    E4R_CHECK(output_.check());
-    E4R_CHECK(take_events(true));
-    tracer_->report(summary_);
-    E4R_CHECK(writer_->end_events(summary_));
-    for (const auto& [name, text] : files) E4R_CHECK(writer_->text("end/" + name, text));
-    facts.time = utc_now();
-    facts.events = summary_.events;
-    facts.lost = tracer_->losses();
-    facts.changes = changes_;
-    E4R_CHECK(output_.check());
-    E4R_CHECK(writer_->finish(facts));
-    E4R_CHECK(output_.check());
-    if (join_.missed() > 0)
-      notes_.push_back(fmt::format("--events full: nothing was seen of {} of {} requests",
-                                   join_.missed(), join_.missed() + join_.completed()));
-    tracer_.reset();
-    return facts;
-  }
-
- private:
-  Status prepare_tracing() {
-    E4R_TRY(Instance instance, Instance::create(volume_.device_name));
-    TracerOptions options;
-    options.dev = volume_.dev;
-    options.clock = options_.clock;
-    options.buffer_kb = options_.buffer_kb;
-    E4R_TRY(tracer_, Tracer::create(options, std::move(instance)));
-    if (options_.full) see_inputs();
-    return {};
-  }
-
-  // Notes what happened to the file system since the last look, and keeps it for the capture.
-  void look_around() {
-    for (std::string& change : watch_->look()) {
-      notes_.push_back(fmt::format("{}: {}", options_.target, change));
-      changes_.push_back(std::move(change));
-    }
-  }
-
-  // Starts reading inputs. The recording goes on without them.
-  void see_inputs() {
-    auto reader = InputReader::create(volume_.dev, options_.clock);
-    if (reader.ok())
-      inputs_ = *std::move(reader);
-    else
-      notes_.push_back("--events full: " + reader.error().message +
-                       ": recorded without file sizes and open writers");
-  }
-
-  // Drops unused inodes from the cache, and with them their preallocations.
-  [[nodiscard]] Status settle() const {
-    const int fd = ::open(volume_.mount->point.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-      ::syncfs(fd);
-      ::close(fd);
-    }
-    std::ofstream file("/proc/sys/vm/drop_caches");
-    file << "2" << std::flush;
-    return file ? Status() : error("--settle: cannot write /proc/sys/vm/drop_caches");
-  }
-
-  Result<Start> take_start() {
-    if (snapshot_ == Snapshot::freeze || snapshot_ == Snapshot::reflink) return take_frozen();
-    Start out;
-    if (snapshot_ == Snapshot::unmounted) {
-      E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
-    }
-    E4R_CHECK(tracer_->on());
-    if (volume_.mount) out.files = read_kernel_files(volume_.device_name);
-    return out;
-  }
-
-  Result<Start> take_frozen() {
-    if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(volume_.device_path);
-    static_cast<void>(read_kernel_files(volume_.device_name));  // loads the buddies
-    Start out;
-    E4R_TRY(Freeze freeze, Freeze::begin(volume_.mount->point, options_.max_freeze));
-    E4R_CHECK(tracer_->on());
-    std::optional<LoopCopy> copy;
-    if (snapshot_ == Snapshot::reflink) {
-      E4R_TRY(copy, LoopCopy::make(volume_.device_name));
-    } else {
-      E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
-    }
-    out.files = read_kernel_files(volume_.device_name);
-    E4R_CHECK(freeze.end());
-    out.frozen_s = freeze.lasted().count();
-    if (copy) {
-      E4R_TRY(out.image, capture::StartImage::read(copy->path()));
-    }
-    return out;
-  }
-
-  Status write_start(const Start& start) {
-    facts_ = describe(start);
-    E4R_CHECK(writer_->start(facts_));
-    for (const auto& [name, text] : start.files) E4R_CHECK(writer_->text("start/" + name, text));
-    E4R_CHECK(writer_->text(capture::text_name::kTunables, tunables()));
-    if (!start.image) return {};
-    image_bytes_ = start.image->bytes();
-    return start.image->pack([this](std::string_view part) { return writer_->image(part); });
-  }
-
-  [[nodiscard]] capture::StartFacts describe(const Start& start) const {
-    capture::StartFacts out;
-    utsname system = {};
-    ::uname(&system);
-    out.recorder = options_.program;
-    out.time = utc_now();
-    out.kernel = system.release;
-    out.kernel_version = system.version;
-    out.machine = system.machine;
-    out.device = fmt::format("{}:{}", trace::dev_major(volume_.dev), trace::dev_minor(volume_.dev));
-    out.device_name = volume_.device_name;
-    if (volume_.mount) {
-      out.mount_point = volume_.mount->point;
-      out.mount_options = volume_.mount->options;
-    }
-    out.command = options_.command;
-    out.clock = clock_name(options_.clock);
-    out.events = inputs_ ? "full" : "minimal";
-    out.snapshot = snapshot_name(snapshot_);
-    out.possible_cpus = possible_cpus().count;
-    out.rotational = is_rotational(volume_.device_name);
-    out.mounted = volume_.mount.has_value();
-    out.settled = options_.settle;
-    out.frozen_s = start.frozen_s;
-    return out;
-  }
-
-  // The tunables and the line of /proc/mounts, which also holds settings.
-  [[nodiscard]] std::string tunables() const {
-    std::string out = read_tunables(volume_.device_name);
-    if (volume_.mount)
-      out += fmt::format("{} {} ext4 {} 0 0\n", volume_.device_path, volume_.mount->point,
-                         volume_.mount->options);
-    return out;
-  }
-
-  // Stops tracing and reads the kernel's files, both at the same moment if a freeze is possible.
-  Result<KernelFiles> stop(capture::EndFacts& facts) {
-    KernelFiles files;
-    const auto mount = find_mount(volume_.dev);
-    if (mount && snapshot_ != Snapshot::none) {
-      E4R_TRY(auto freeze, freeze_while_reading(mount->point));
-      if (freeze) {
-        E4R_CHECK(tracer_->off());
-        files = read_kernel_files(volume_.device_name);
-        const Status thawed = freeze->end();
-        facts.quiet = thawed.ok();
-        if (!thawed.ok()) not_quiet(thawed.error());
-        facts.frozen_s = freeze->lasted().count();
-        return files;
-      }
-    }
-    if (mount) files = read_kernel_files(volume_.device_name);
-    E4R_CHECK(tracer_->off());
-    return files;
-  }
-
-  void not_quiet(const Error& why) {
-    notes_.push_back(
-        fmt::format("{}; so the kernel's files at the end do not show the moment of the last event",
-                    why.message));
-  }
-
-  // Freezes the file system while taking events: the flush before it can take long and makes
-  // events. Returns nothing if the freeze fails.
-  Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point) {
-    constexpr std::chrono::milliseconds kTick{20};
-    auto frozen = std::async(std::launch::async,
-                             [&] { return Freeze::begin(mount_point, options_.max_freeze); });
-    Status status;
-    while (frozen.wait_for(kTick) != std::future_status::ready)
-      if (status.ok()) status = take_events(false);
-    auto freeze = frozen.get();
-    if (!status.ok()) return std::move(status).error();
-    if (!freeze.ok()) {
-      not_quiet(freeze.error());
-      return std::optional<Freeze>();
-    }
-    return std::optional<Freeze>(*std::move(freeze));
-  }
-
-  // The tracer passes on events with a delay, so their inputs have arrived by then.
-  Status take_events(bool all) {
-    if (inputs_) E4R_CHECK(inputs_->read([this](const e4r_input& input) { join_.add(input); }));
-    return tracer_->read(all, [this](std::span<trace::Event> events) {
-      if (inputs_) join_.complete(events);
-      for (const trace::Event& event : events) summary_.add(event, nullptr);
-      return writer_->events(events, tracer_->generation());
-    });
-  }
-
-  RecorderOptions options_;
-  Volume volume_;
-  Snapshot snapshot_ = Snapshot::automatic;
-  std::unique_ptr<capture::CaptureWriter> writer_;
-  std::unique_ptr<Tracer> tracer_;
-  std::unique_ptr<InputReader> inputs_;  // null: inputs are not recorded
-  InputJoin join_;
-  OutputWatch output_;
-  std::optional<VolumeWatch> watch_;
-  std::vector<std::string> changes_;
-  capture::StartFacts facts_;
-  trace::TraceSummary summary_;
-  std::vector<std::string> notes_;
-  std::uint64_t image_bytes_ = 0;
-  Steady::time_point began_, last_flush_;
-  bool started_ = false;
-};
-
 constexpr std::array kSnapshots = {
     std::pair{Snapshot::automatic, "auto"},  std::pair{Snapshot::freeze, "freeze"},
     std::pair{Snapshot::reflink, "reflink"}, std::pair{Snapshot::unmounted, "unmounted"},
@@ -374,10 +96,259 @@ const char* snapshot_name(Snapshot snapshot) {
   return "";
 }
 
+// The state of a file system at one moment, in its image and in the kernel.
+struct Recorder::Start {
+  std::optional<capture::StartImage> image;
+  KernelFiles files;
+  double frozen_s = 0;
+};
+
+Recorder::Recorder(const RecorderOptions& options) : options_(options) {}
+
+Recorder::~Recorder() {
+  if (!started_ && writer_) writer_->abandon();
+}
+
+void Recorder::abandon() {
+  tracer_.reset();
+  writer_->abandon();
+}
+
+Status Recorder::begin() {
+  E4R_TRY(volume_, find_volume(options_.target));
+  E4R_TRY(snapshot_, choose_snapshot(options_, volume_));
+  E4R_CHECK(check_output(options_, volume_, notes_));
+  E4R_TRY(writer_, capture::CaptureWriter::create(options_.output));
+  output_ = OutputWatch(options_.output);
+  E4R_CHECK(prepare_tracing());
+  if (options_.settle && volume_.mount) E4R_CHECK(settle());
+  watch_.emplace(volume_);
+  E4R_TRY(const Start start, take_start());
+  E4R_CHECK(write_start(start));
+  E4R_CHECK(output_.check());
+  began_ = last_flush_ = Steady::now();
+  started_ = true;
+  return {};
+}
+
+Result<SoFar> Recorder::pump() {
+  E4R_CHECK(take_events(false));
+  if (Steady::now() - last_flush_ >= kFlushEvery) {
+    last_flush_ = Steady::now();
+    E4R_CHECK(output_.check());  // a later write would hide a truncation
+    E4R_CHECK(writer_->flush());
+    E4R_CHECK(output_.check());
+    look_around();
+  }
+  return SoFar{summary_.events, capture::all_lost(tracer_->losses()), writer_->bytes_written(),
+               tracer_->buffer_kb()};
+}
+
+Result<capture::EndFacts> Recorder::finish(const std::string& reason,
+                                           std::optional<std::int64_t> exit_status) {
+  capture::EndFacts facts;
+  facts.reason = reason;
+  facts.exit_status = exit_status;
+  facts.elapsed_s = std::chrono::duration<double>(Steady::now() - began_).count();
+  look_around();
+  E4R_TRY(const KernelFiles files, stop(facts));
+  E4R_CHECK(output_.check());
+  E4R_CHECK(take_events(true));
+  tracer_->report(summary_);
+  E4R_CHECK(writer_->end_events(summary_));
+  for (const auto& [name, text] : files) E4R_CHECK(writer_->text("end/" + name, text));
+  facts.time = utc_now();
+  facts.events = summary_.events;
+  facts.lost = tracer_->losses();
+  facts.changes = changes_;
+  E4R_CHECK(output_.check());
+  E4R_CHECK(writer_->finish(facts));
+  E4R_CHECK(output_.check());
+  if (join_.missed() > 0)
+    notes_.push_back(fmt::format("--events full: nothing was seen of {} of {} requests",
+                                 join_.missed(), join_.missed() + join_.completed()));
+  tracer_.reset();
+  return facts;
+}
+
+Status Recorder::prepare_tracing() {
+  E4R_TRY(Instance instance, Instance::create(volume_.device_name));
+  TracerOptions options;
+  options.dev = volume_.dev;
+  options.clock = options_.clock;
+  options.buffer_kb = options_.buffer_kb;
+  E4R_TRY(tracer_, Tracer::create(options, std::move(instance)));
+  if (options_.full) see_inputs();
+  return {};
+}
+
+// Notes what happened to the file system since the last look, and keeps it for the capture.
+void Recorder::look_around() {
+  for (std::string& change : watch_->look()) {
+    notes_.push_back(fmt::format("{}: {}", options_.target, change));
+    changes_.push_back(std::move(change));
+  }
+}
+
+// Starts reading inputs. The recording goes on without them.
+void Recorder::see_inputs() {
+  auto reader = InputReader::create(volume_.dev, options_.clock);
+  if (reader.ok())
+    inputs_ = *std::move(reader);
+  else
+    notes_.push_back("--events full: " + reader.error().message +
+                     ": recorded without file sizes and open writers");
+}
+
+// Drops unused inodes from the cache, and with them their preallocations.
+Status Recorder::settle() const {
+  const int fd = ::open(volume_.mount->point.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    ::syncfs(fd);
+    ::close(fd);
+  }
+  std::ofstream file("/proc/sys/vm/drop_caches");
+  file << "2" << std::flush;
+  return file ? Status() : error("--settle: cannot write /proc/sys/vm/drop_caches");
+}
+
+Result<Recorder::Start> Recorder::take_start() {
+  if (snapshot_ == Snapshot::freeze || snapshot_ == Snapshot::reflink) return take_frozen();
+  Start out;
+  if (snapshot_ == Snapshot::unmounted) {
+    E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
+  }
+  E4R_CHECK(tracer_->on());
+  if (volume_.mount) out.files = read_kernel_files(volume_.device_name);
+  return out;
+}
+
+Result<Recorder::Start> Recorder::take_frozen() {
+  if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(volume_.device_path);
+  static_cast<void>(read_kernel_files(volume_.device_name));  // loads the buddies
+  Start out;
+  E4R_TRY(Freeze freeze, Freeze::begin(volume_.mount->point, options_.max_freeze));
+  E4R_CHECK(tracer_->on());
+  std::optional<LoopCopy> copy;
+  if (snapshot_ == Snapshot::reflink) {
+    E4R_TRY(copy, LoopCopy::make(volume_.device_name));
+  } else {
+    E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
+  }
+  out.files = read_kernel_files(volume_.device_name);
+  E4R_CHECK(freeze.end());
+  out.frozen_s = freeze.lasted().count();
+  if (copy) {
+    E4R_TRY(out.image, capture::StartImage::read(copy->path()));
+  }
+  return out;
+}
+
+Status Recorder::write_start(const Start& start) {
+  facts_ = describe(start);
+  E4R_CHECK(writer_->start(facts_));
+  for (const auto& [name, text] : start.files) E4R_CHECK(writer_->text("start/" + name, text));
+  E4R_CHECK(writer_->text(capture::text_name::kTunables, tunables()));
+  if (!start.image) return {};
+  image_bytes_ = start.image->bytes();
+  return start.image->pack([this](std::string_view part) { return writer_->image(part); });
+}
+
+capture::StartFacts Recorder::describe(const Start& start) const {
+  capture::StartFacts out;
+  utsname system = {};
+  ::uname(&system);
+  out.recorder = options_.program;
+  out.time = utc_now();
+  out.kernel = system.release;
+  out.kernel_version = system.version;
+  out.machine = system.machine;
+  out.device = fmt::format("{}:{}", trace::dev_major(volume_.dev), trace::dev_minor(volume_.dev));
+  out.device_name = volume_.device_name;
+  if (volume_.mount) {
+    out.mount_point = volume_.mount->point;
+    out.mount_options = volume_.mount->options;
+  }
+  out.command = options_.command;
+  out.clock = clock_name(options_.clock);
+  out.events = inputs_ ? "full" : "minimal";
+  out.snapshot = snapshot_name(snapshot_);
+  out.possible_cpus = possible_cpus().count;
+  out.rotational = is_rotational(volume_.device_name);
+  out.mounted = volume_.mount.has_value();
+  out.settled = options_.settle;
+  out.frozen_s = start.frozen_s;
+  return out;
+}
+
+// The tunables and the line of /proc/mounts, which also holds settings.
+std::string Recorder::tunables() const {
+  std::string out = read_tunables(volume_.device_name);
+  if (volume_.mount)
+    out += fmt::format("{} {} ext4 {} 0 0\n", volume_.device_path, volume_.mount->point,
+                       volume_.mount->options);
+  return out;
+}
+
+// Stops tracing and reads the kernel's files, both at the same moment if a freeze is possible.
+Result<Recorder::KernelFiles> Recorder::stop(capture::EndFacts& facts) {
+  KernelFiles files;
+  const auto mount = find_mount(volume_.dev);
+  if (mount && snapshot_ != Snapshot::none) {
+    E4R_TRY(auto freeze, freeze_while_reading(mount->point));
+    if (freeze) {
+      E4R_CHECK(tracer_->off());
+      files = read_kernel_files(volume_.device_name);
+      const Status thawed = freeze->end();
+      facts.quiet = thawed.ok();
+      if (!thawed.ok()) not_quiet(thawed.error());
+      facts.frozen_s = freeze->lasted().count();
+      return files;
+    }
+  }
+  if (mount) files = read_kernel_files(volume_.device_name);
+  E4R_CHECK(tracer_->off());
+  return files;
+}
+
+void Recorder::not_quiet(const Error& why) {
+  notes_.push_back(
+      fmt::format("{}; so the kernel's files at the end do not show the moment of the last event",
+                  why.message));
+}
+
+// Freezes the file system while taking events: the flush before it can take long and makes
+// events. Returns nothing if the freeze fails.
+Result<std::optional<Freeze>> Recorder::freeze_while_reading(const std::string& mount_point) {
+  constexpr std::chrono::milliseconds kTick{20};
+  auto frozen = std::async(std::launch::async,
+                           [&] { return Freeze::begin(mount_point, options_.max_freeze); });
+  Status status;
+  while (frozen.wait_for(kTick) != std::future_status::ready)
+    if (status.ok()) status = take_events(false);
+  auto freeze = frozen.get();
+  if (!status.ok()) return std::move(status).error();
+  if (!freeze.ok()) {
+    not_quiet(freeze.error());
+    return std::optional<Freeze>();
+  }
+  return std::optional<Freeze>(*std::move(freeze));
+}
+
+// The tracer passes on events with a delay, so their inputs have arrived by then.
+Status Recorder::take_events(bool all) {
+  if (inputs_) E4R_CHECK(inputs_->read([this](const e4r_input& input) { join_.add(input); }));
+  return tracer_->read(all, [this](std::span<trace::Event> events) {
+    if (inputs_) join_.complete(events);
+    for (const trace::Event& event : events) summary_.add(event, nullptr);
+    return writer_->events(events, tracer_->generation());
+  });
+}
+
 Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options) {
-  auto out = std::make_unique<FileRecorder>(options);
+  std::unique_ptr<Recorder> out(new Recorder(options));
   E4R_CHECK(out->begin());
-  return std::unique_ptr<Recorder>(std::move(out));
+  return out;
 }
 
 }  // namespace e4r::record

@@ -3,14 +3,20 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "capture/capture.h"
+#include "capture/writer.h"
+#include "record/freeze.h"
+#include "record/input_reader.h"
+#include "record/merger.h"
 #include "record/tracer.h"
 #include "record/volume.h"
+#include "trace/summary.h"
 #include "util/status.h"
 
 namespace e4r::record {
@@ -54,24 +60,64 @@ class Recorder {
   // Takes the start image and starts tracing. Fails if anything required is unavailable, and then
   // leaves no file.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(const RecorderOptions& options);
-  virtual ~Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder();
 
-  [[nodiscard]] virtual const Volume& volume() const = 0;
-  [[nodiscard]] virtual const capture::StartFacts& facts() const = 0;
+  [[nodiscard]] const Volume& volume() const { return volume_; }
+  [[nodiscard]] const capture::StartFacts& facts() const { return facts_; }
   // Messages for the user: requested features that are unavailable here, and events in the life of
   // the file system. Each call may add some.
-  [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   // Bytes read for the start image.
-  [[nodiscard]] virtual std::uint64_t image_bytes() const = 0;
+  [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
 
   // Takes over new events. Call it several times a second. An Error, such as a lost or full output,
   // ends the recording; the file so far stays readable.
-  [[nodiscard]] virtual Result<SoFar> pump() = 0;
+  [[nodiscard]] Result<SoFar> pump();
   // Ends the recording and removes the file, which holds nothing worth keeping.
-  virtual void abandon() = 0;
+  void abandon();
   // Ends the recording and completes the file. EndFacts explains `reason` and `exit_status`.
-  [[nodiscard]] virtual Result<capture::EndFacts> finish(
-      const std::string& reason, std::optional<std::int64_t> exit_status) = 0;
+  [[nodiscard]] Result<capture::EndFacts> finish(const std::string& reason,
+                                                 std::optional<std::int64_t> exit_status);
+
+ private:
+  struct Start;
+  using Steady = std::chrono::steady_clock;
+  using KernelFiles = std::map<std::string, std::string>;
+
+  explicit Recorder(const RecorderOptions& options);
+  Status begin();
+  Status prepare_tracing();
+  void look_around();
+  void see_inputs();
+  [[nodiscard]] Status settle() const;
+  Result<Start> take_start();
+  Result<Start> take_frozen();
+  Status write_start(const Start& start);
+  [[nodiscard]] capture::StartFacts describe(const Start& start) const;
+  [[nodiscard]] std::string tunables() const;
+  Result<KernelFiles> stop(capture::EndFacts& facts);
+  void not_quiet(const Error& why);
+  Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point);
+  Status take_events(bool all);
+
+  RecorderOptions options_;
+  Volume volume_;
+  Snapshot snapshot_ = Snapshot::automatic;
+  std::unique_ptr<capture::CaptureWriter> writer_;
+  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<InputReader> inputs_;  // null: inputs are not recorded
+  InputJoin join_;
+  OutputWatch output_;
+  std::optional<VolumeWatch> watch_;
+  std::vector<std::string> changes_;
+  capture::StartFacts facts_;
+  trace::TraceSummary summary_;
+  std::vector<std::string> notes_;
+  std::uint64_t image_bytes_ = 0;
+  Steady::time_point began_, last_flush_;
+  bool started_ = false;
 };
 
 }  // namespace e4r::record
