@@ -130,7 +130,8 @@ void Descriptors::recompute_checksum(std::uint32_t group) {
   changed_[group / super_->descs_per_block] = true;
 }
 
-Status Descriptors::write(Target& target) {
+Status Descriptors::write(Target& target, bool copies) {
+  if (copies) E4R_CHECK(write_copies(target));
   const std::uint64_t size = super_->block_size();
   return each_run(
       *super_, [this](std::uint32_t index) { return changed_[index]; },
@@ -140,6 +141,59 @@ Status Descriptors::write(Target& target) {
         std::fill_n(changed_.begin() + first, count, false);
         return {};
       });
+}
+
+bool Descriptors::is_copy(Target& target, const Copy& copy) const {
+  const std::uint64_t size = super_->block_size();
+  if (copy.block + copy.count > super_->blocks_count) return false;
+  std::vector<std::byte> there(copy.count * size);
+  if (!target.read(copy.block * size, there).ok()) return false;
+  const std::uint32_t group = copy.first * super_->descs_per_block;
+  const std::uint64_t descriptors =
+      std::min<std::uint64_t>(std::uint64_t{copy.count} * super_->descs_per_block, count() - group);
+  // The fields before the counts say where bitmaps and tables are; so do those of a 64-byte
+  // descriptor from there on.
+  constexpr std::size_t kPlaces = offsetof(ext4_group_desc, bg_free_blocks_count);
+  constexpr std::size_t kHigh = offsetof(ext4_group_desc, bg_block_bitmap_hi);
+  for (std::uint64_t i = 0; i < descriptors; ++i) {
+    const auto ours = bytes(static_cast<std::uint32_t>(group + i));
+    const auto theirs = std::span(there).subspan(i * super_->desc_size, super_->desc_size);
+    if (!std::ranges::equal(ours.first(kPlaces), theirs.first(kPlaces))) return false;
+    if (super_->desc_size < kHigh + kPlaces) continue;
+    if (!std::ranges::equal(ours.subspan(kHigh, kPlaces), theirs.subspan(kHigh, kPlaces)))
+      return false;
+  }
+  return true;
+}
+
+std::vector<Descriptors::Copy> Descriptors::find_copies(Target& target) const {
+  std::vector<Copy> copies;
+  const auto add = [&](const Copy& copy) {
+    if (is_copy(target, copy)) copies.push_back(copy);
+  };
+  const std::uint32_t in_a_row = super_->descriptors_in_a_row();
+  if (in_a_row != 0)
+    for (const std::uint64_t at : super_->copies_of_first_descriptor_block())
+      add({at, 0, in_a_row});
+  for (std::uint32_t index = in_a_row; index < super_->desc_blocks; ++index)
+    for (const std::uint64_t at : super_->copies_with_meta_bg(index)) add({at, index, 1});
+  return copies;
+}
+
+// Copies first: as long as the primary ones have a flag, somebody may look for it.
+Status Descriptors::write_copies(Target& target) const {
+  const std::uint64_t size = super_->block_size();
+  for (const Copy& copy : find_copies(target)) {
+    const auto begin = changed_.begin() + copy.first;
+    const auto first = std::find(begin, begin + copy.count, true) - begin;
+    if (first == copy.count) continue;
+    // All from the first change on, in one call.
+    const auto skipped = static_cast<std::uint64_t>(first);
+    E4R_CHECK(target.write(
+        (copy.block + skipped) * size,
+        std::span(blocks_).subspan((copy.first + skipped) * size, (copy.count - skipped) * size)));
+  }
+  return {};
 }
 
 namespace {
@@ -152,8 +206,7 @@ struct GroupBlocks : BlockRange {
 // Everything that a table must not overlap with, and the tables.
 std::vector<GroupBlocks> metadata_blocks(const Superblock& super, const Descriptors& descriptors) {
   const bool meta_bg = super.has_incompat(EXT2_FEATURE_INCOMPAT_META_BG);
-  const std::uint32_t in_a_row =
-      meta_bg ? std::min(super.raw.s_first_meta_bg, super.desc_blocks) : super.desc_blocks;
+  const std::uint32_t in_a_row = super.descriptors_in_a_row();
   std::vector<GroupBlocks> all;
   all.reserve(std::size_t{super.groups} * 3 + super.desc_blocks);
   for (std::uint32_t group = 0; group < super.groups; ++group) {
@@ -325,7 +378,7 @@ void Ext4Tables::set_group(std::uint32_t group, std::uint16_t flags, std::uint32
 
 Status Ext4Tables::flush() {
   const std::lock_guard lock(mutex_);
-  E4R_CHECK(descriptors_.write(target_));
+  E4R_CHECK(descriptors_.write(target_, copies_));
   if (!super_changed_) return {};
   E4R_CHECK(super_.write(target_));
   super_changed_ = false;

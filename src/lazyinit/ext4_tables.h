@@ -47,7 +47,15 @@ class Descriptors {
   void recompute_checksum(std::uint32_t group);
 
   // Writes the blocks that changed, neighbours in one call; not synced.
-  [[nodiscard]] Status write(Target& target);
+  // With `copies`, also to their copies.
+  [[nodiscard]] Status write(Target& target, bool copies = false);
+  // The blocks that are copies of these: where the layout has them, and with the same places of
+  // bitmaps and tables. In a damaged file system anything may lie there.
+  struct Copy {
+    std::uint64_t block = 0;             // of the file system
+    std::uint32_t first = 0, count = 0;  // descriptor blocks that it has
+  };
+  [[nodiscard]] std::vector<Copy> find_copies(Target& target) const;
 
  private:
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t group);
@@ -55,6 +63,8 @@ class Descriptors {
   // Fields are in the order of the disk.
   void store(std::uint32_t group, const ext4_group_desc& descriptor);
   [[nodiscard]] ext4_group_desc load(std::uint32_t group) const;
+  [[nodiscard]] bool is_copy(Target& target, const Copy& copy) const;
+  [[nodiscard]] Status write_copies(Target& target) const;
 
   const Superblock* super_;
   std::vector<std::byte> blocks_;
@@ -80,6 +90,7 @@ class Ext4Tables final : public Tables {
   }
   void set_zeroed(std::uint32_t group, bool zeroed) override;
   [[nodiscard]] Status flush() override;
+  void write_copies_too(bool too) override { copies_ = too; }
   [[nodiscard]] std::string mount_options() const override;
   [[nodiscard]] Status set_mount_options(const std::string& text) override;
 
@@ -104,6 +115,7 @@ class Ext4Tables final : public Tables {
   Descriptors descriptors_{super_};
   std::vector<Table> tables_;
   bool super_changed_ = false;
+  bool copies_ = false;
   std::mutex mutex_;  // descriptors_, tables_[].zeroed
 };
 

@@ -43,6 +43,7 @@ class Finish {
 
   Status run(std::uint64_t seed, const std::atomic<bool>* stop,
              const std::function<void(const ZeroProgress&)>& progress) {
+    tables_.write_copies_too(true);
     E4R_CHECK(set_mount_options());
     if (options_.init == TableInit::prezeroed) {
       E4R_CHECK(believe(seed));

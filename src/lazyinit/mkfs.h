@@ -45,6 +45,8 @@ struct MkfsOutcome {
 // since a copy without holes would leave out the journal too. If mke2fs has punched a file and then
 // given the journal blocks, the blocks are punched again.
 //
+// Copies of descriptors get the same flags, since mke2fs may have set them there.
+//
 // Everything is durable afterwards. `stop` ends zeroing of tables early and leaves the rest lazy.
 [[nodiscard]] Result<MkfsOutcome> finish_mkfs(
     Target& target, Tables& tables, std::span<const ByteRange> journal, const MkfsOptions& options,

@@ -119,6 +119,26 @@ std::uint64_t Superblock::descriptor_block(std::uint32_t index) const {
   return first_block(group) + (has_copy(group) ? 1 : 0);
 }
 
+std::uint32_t Superblock::descriptors_in_a_row() const {
+  if (!has_incompat(EXT2_FEATURE_INCOMPAT_META_BG)) return desc_blocks;
+  return std::min(raw.s_first_meta_bg, desc_blocks);
+}
+
+std::vector<std::uint64_t> Superblock::copies_of_first_descriptor_block() const {
+  std::vector<std::uint64_t> copies;
+  for (std::uint32_t group = 1; group < groups; ++group)
+    if (has_copy(group)) copies.push_back(first_block(group) + 1);
+  return copies;
+}
+
+std::vector<std::uint64_t> Superblock::copies_with_meta_bg(std::uint32_t index) const {
+  const std::uint32_t first = index * descs_per_block;
+  std::vector<std::uint64_t> copies;
+  for (const std::uint32_t group : {first + 1, first + descs_per_block - 1})
+    if (group < groups) copies.push_back(first_block(group) + (has_copy(group) ? 1 : 0));
+  return copies;
+}
+
 std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
                                               std::span<const std::byte> descriptor) const {
   constexpr std::size_t kAt = offsetof(ext4_group_desc, bg_checksum);

@@ -3,6 +3,7 @@
 
 // Internal to src/lazyinit: the primary superblock and what follows from it.
 #include <cstdint>
+#include <vector>
 
 #include "ext4/geometry.h"
 #include "image/superblock.h"
@@ -45,6 +46,14 @@ class Superblock : public Geometry {
   // The primary place of a descriptor block: behind the superblock, or with meta_bg in the first
   // group that the block describes.
   [[nodiscard]] std::uint64_t descriptor_block(std::uint32_t index) const;
+  // How many descriptor blocks lie behind each copy of the superblock. The others are those of
+  // meta_bg.
+  [[nodiscard]] std::uint32_t descriptors_in_a_row() const;
+  // Where each copy of these blocks begins.
+  [[nodiscard]] std::vector<std::uint64_t> copies_of_first_descriptor_block() const;
+  // The copies of a descriptor block of meta_bg: in the second and in the last group of those that
+  // it describes.
+  [[nodiscard]] std::vector<std::uint64_t> copies_with_meta_bg(std::uint32_t index) const;
   // The value for bg_checksum of these `desc_size` bytes; 0 without the features
   // (ext4_group_desc_csum, Linux 6.1 super.c).
   [[nodiscard]] std::uint16_t descriptor_checksum(std::uint32_t group,

@@ -55,8 +55,8 @@ struct FileSystem {
 
 // The inode tables of an ext4 file system and its descriptors, read from `target`, which must
 // outlive the object. Changes stay in memory until flush(). It writes changed descriptor blocks
-// with new checksums, and the superblock. Copies of both are left alone, as the kernel's thread
-// leaves them: libext2fs ignores unused counts in a copy.
+// with new checksums, and the superblock. It leaves copies of both alone, as the kernel's thread
+// does: libext2fs ignores unused counts in a copy, and a flag that a copy lacks costs time only.
 //
 // open() refuses with one line that says what to do: not ext4, wrong checksum of the superblock or
 // a descriptor, tables outside of the file system, flags that contradict the counts beside them.
@@ -87,6 +87,9 @@ class Tables {
   // Writes descriptor blocks that changed since the last flush, then the superblock if it changed.
   // It does not sync: callers sync the tables before and the descriptors after.
   [[nodiscard]] virtual Status flush() = 0;
+  // Whether flush() writes descriptor blocks to their copies too. For a new file system, and for
+  // flags that are taken away: a program that starts from a copy would believe them.
+  virtual void write_copies_too(bool too) = 0;
 
   // The text of s_mount_opts, which the kernel reads at mount; at most 63 bytes.
   [[nodiscard]] virtual std::string mount_options() const = 0;

@@ -132,8 +132,8 @@ struct VerifyProgress {
     const std::atomic<bool>* stop = nullptr,
     const std::function<void(const VerifyProgress&)>& progress = {});
 
-// Takes the flag from these groups, durably. The kernel or zero_tables() will then zero their
-// tables again.
+// Takes the flag from these groups, durably, in the copies of their descriptors too. The kernel or
+// zero_tables() will then zero their tables again.
 [[nodiscard]] Status retract(Target& target, Tables& tables, std::span<const std::uint32_t> groups);
 [[nodiscard]] std::vector<std::uint32_t> groups_of(std::span<const Lie> lies);
 

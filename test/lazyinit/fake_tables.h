@@ -54,6 +54,7 @@ class FakeTables : public lazyinit::Tables {
     for (const auto& table : tables_) flags.push_back(std::byte{table.zeroed});
     return target_.write(0, flags);
   }
+  void write_copies_too(bool /*too*/) override {}
   [[nodiscard]] std::string mount_options() const override { return options_; }
   [[nodiscard]] Status set_mount_options(const std::string& text) override {
     options_ = text;

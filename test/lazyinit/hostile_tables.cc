@@ -193,9 +193,7 @@ Status set(Target& target, Tables& tables) {
 }
 
 Status rearm(Target& target, Tables& tables) {
-  for (const Table& table : tables.tables()) tables.set_zeroed(table.group, false);
-  E4R_CHECK(tables.flush());
-  return target.sync();
+  return lazyinit::retract(target, tables, all_groups(tables));
 }
 
 // The steps of a tune2fs-lazy command.
@@ -223,6 +221,11 @@ std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   const Superblock super = *Superblock::read(before);
   for (std::uint32_t index = 0; index < super.desc_blocks; ++index)
     all.push_back({super.descriptor_block(index) * super.block_size(), super.block_size()});
+  if (command == TableCommand::verify || command == TableCommand::rearm) {
+    const Descriptors descriptors = *Descriptors::read(before, super);
+    for (const Descriptors::Copy& copy : descriptors.find_copies(before))
+      all.push_back({copy.block * super.block_size(), copy.count * super.block_size()});
+  }
   if (command != TableCommand::finish) return all;
   const auto tables = *Tables::open(before, Target::Access::read);
   for (const Table& table : tables->tables()) all.push_back(table.unused_part);

@@ -154,6 +154,33 @@ std::vector<Bytes64> reference_descriptor_blocks(const std::string& path) {
   return all;
 }
 
+std::vector<DescriptorCopy> reference_descriptor_copies(const std::string& path) {
+  const Ext2Handle fs = open_ext2(path, 0);
+  const std::uint32_t in_block = EXT2_DESC_PER_BLOCK(fs->super);
+  const bool meta_bg = ext2fs_has_feature_meta_bg(fs->super) != 0;
+  const std::uint32_t in_a_row = meta_bg ? fs->super->s_first_meta_bg : fs->desc_blocks;
+  std::vector<DescriptorCopy> all;
+  const auto add = [&](blk64_t block, std::uint32_t index) {
+    DescriptorCopy copy;
+    copy.bytes = {block * fs->blocksize, (block + 1) * fs->blocksize};
+    copy.first_group = index * in_block;
+    const Bytes bytes = read_at(path, copy.bytes.offset, fs->blocksize);
+    for (std::uint32_t i = 0; i < in_block && copy.first_group + i < fs->group_desc_count; ++i) {
+      const std::size_t at = i * EXT2_DESC_SIZE(fs->super) + offsetof(ext4_group_desc, bg_flags);
+      copy.flags.push_back(bytes[at] + bytes[at + 1] * 256u);
+    }
+    all.push_back(copy);
+  };
+  for (dgrp_t group = 1; group < fs->group_desc_count; ++group) {
+    blk64_t super = 0, old_blocks = 0, new_block = 0;
+    ext2fs_super_and_bgd_loc2(fs.get(), group, &super, &old_blocks, &new_block, nullptr);
+    for (std::uint32_t index = 0; old_blocks != 0 && index < in_a_row; ++index)
+      add(old_blocks + index, index);
+    if (new_block != 0 && group % in_block != 0) add(new_block, group / in_block);
+  }
+  return all;
+}
+
 void fill_unused(const std::string& path, FillFrom from, FillWith with) {
   Rng rng(1);
   const std::uint32_t inode_size = [&] {

@@ -39,6 +39,14 @@ struct Bytes64 {
 };
 [[nodiscard]] std::vector<Bytes64> reference_descriptor_blocks(const std::string& path);
 
+// A block with copies of descriptors.
+struct DescriptorCopy {
+  Bytes64 bytes;
+  std::uint32_t first_group = 0;     // whose descriptor comes first
+  std::vector<std::uint32_t> flags;  // of that group and those behind it
+};
+[[nodiscard]] std::vector<DescriptorCopy> reference_descriptor_copies(const std::string& path);
+
 // Fills the tables with what a used disk may hold, from the first unused inode on or from the first
 // block without used inodes on. The content is inodes of empty regular files with one link, or
 // bytes from a random generator with a fixed seed.

@@ -135,15 +135,12 @@ Result<int> run(const Options& options) {
   const auto tables = opened.tables->tables();
   const auto range = parse_groups(options.groups, opened.tables->file_system().groups);
   if (!range.ok()) return usage_error(range.error().message);
-  std::uint64_t cleared = 0;
-  for (std::uint32_t group = range->first; group <= range->last; ++group) {
-    cleared += tables[group].zeroed;
-    opened.tables->set_zeroed(group, false);
-  }
-  E4R_CHECK(opened.tables->flush());
-  E4R_CHECK(opened.target->sync());
+  std::vector<std::uint32_t> flagged;
+  for (std::uint32_t group = range->first; group <= range->last; ++group)
+    if (tables[group].zeroed) flagged.push_back(group);
+  E4R_CHECK(lazyinit::retract(*opened.target, *opened.tables, flagged));
   print_line("{}: {}cleared ITABLE_ZEROED of {}; {} to zero now", opened.target->path(),
-             would(options.image), groups_text(cleared),
+             would(options.image), groups_text(flagged.size()),
              format_size(lazyinit::take_inventory(opened.tables->tables()).bytes_to_do));
   return kDone;
 }
