@@ -82,9 +82,9 @@ build() {
     compile util src/util/*.cc src/ext4/*.cc src/json/*.cc
     compile image src/image/*.cc
     compile lazyinit src/lazyinit/*.cc
-    compile common tools/common/{child,guarded,stop,version}.cc
-    compile completion tools/common/completion{,_bash,_fish,_zsh}.cc
-    compile commands tools/common/{command_line,completion_options,run_commands}.cc
+    compile common tools/common/{child,guarded,native,stop,version}.cc
+    compile completion tools/common/completion{,_shells}.cc
+    compile commands tools/common/{command_line,completion_options,command}.cc
     compile mke2fs-lazy-own tools/mke2fs-lazy/*.cc
     compile tune2fs-lazy-own tools/tune2fs-lazy/*.cc
     local shared=("$dir"/{util,image,lazyinit,common,completion})

@@ -70,6 +70,7 @@ class Finish {
 
   [[nodiscard]] std::optional<ZeroBy> how_to_zero_journal() const {
     if (options_.init == TableInit::write) return ZeroBy::writing;
+    if (options_.init == TableInit::discard) return ZeroBy::punching;
     if (options_.journal) return ZeroBy::cheapest;
     if (discarded_ && !target_.is_block_device()) return ZeroBy::punching;
     return std::nullopt;
@@ -104,7 +105,8 @@ class Finish {
     std::iota(groups.begin(), groups.end(), 0u);
     ZeroOptions zeroing;
     zeroing.threads = threads();
-    zeroing.by = options_.init == TableInit::write ? ZeroBy::writing : ZeroBy::cheapest;
+    if (options_.init == TableInit::write) zeroing.by = ZeroBy::writing;
+    if (options_.init == TableInit::discard) zeroing.by = ZeroBy::punching;
     zeroing.probe = options_.init == TableInit::probe;
     zeroing.sync_every = ~std::uint64_t{0};  // no flag is written before the end
     zeroing.stop = stop;

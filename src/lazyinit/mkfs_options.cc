@@ -16,9 +16,10 @@ namespace {
 constexpr const char* kLetters = "b:cd:e:g:i:jl:m:no:qr:s:t:vC:DE:FG:I:J:KL:M:N:O:R:ST:U:Vz:";
 constexpr unsigned kMaxThreads = 64;
 
-constexpr std::array<std::pair<std::string_view, TableInit>, 5> kInits = {{
+constexpr std::array<std::pair<std::string_view, TableInit>, 6> kInits = {{
     {"lazy", TableInit::lazy},
     {"zero", TableInit::zero},
+    {"discard", TableInit::discard},
     {"write", TableInit::write},
     {"probe", TableInit::probe},
     {"prezeroed", TableInit::prezeroed},
@@ -171,7 +172,7 @@ class Parser {
       result_.init = init;
       return {};
     }
-    return error("itable_init={}: give lazy, zero, write, probe or prezeroed", value);
+    return error("itable_init={}: give lazy, zero, discard, write, probe or prezeroed", value);
   }
 
   Status set_threads(const std::string& value) {
@@ -194,7 +195,7 @@ class Parser {
   Status check_keys() const {
     const bool works = result_.changes_tables() && result_.init != TableInit::lazy;
     if (result_.threads != 0 && !works)
-      return error("itable_threads needs itable_init=zero, write, probe or prezeroed");
+      return error("itable_threads needs itable_init=zero, discard, write, probe or prezeroed");
     if (verify_given_ && result_.init != TableInit::prezeroed)
       return error("verify needs itable_init=prezeroed");
     if (result_.trust_discard && !believes_zeros(result_))
@@ -290,7 +291,8 @@ class Parser {
   Status drop_mke2fss_word() {
     for (const Token& token : rest_) {
       const bool on = !token.value || number_of(token.value) != 0;
-      const bool zeroes = result_.init == TableInit::zero || result_.init == TableInit::write;
+      const bool zeroes = result_.init == TableInit::zero || result_.init == TableInit::discard ||
+                          result_.init == TableInit::write;
       if ((token.name == "lazy_itable_init" && !on && !zeroes) ||
           (token.name == "assume_storage_prezeroed" && on))
         return error("{} and itable_init={} contradict each other: give one", token.whole,
@@ -372,6 +374,14 @@ Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments) {
   return options.ours ? options : as_it_is;
 }
 
+Status refuse_discard(const MkfsOptions& options) {
+  if (options.discard_word != true) return {};
+  return error(
+      "discard and itable_init={}: what {} discards may read as zeros now and as old data later: "
+      "leave out discard, or add trust_discard if zeros last on this device",
+      name_of(options.init), options.device);
+}
+
 Status add_for_storage(MkfsOptions& options, const Storage& storage) {
   if (!options.changes_tables()) return {};
   std::string words = "lazy_itable_init=1";
@@ -380,11 +390,7 @@ Status add_for_storage(MkfsOptions& options, const Storage& storage) {
     words += fmt::format(",lazy_journal_init={}", options.journal ? 1 : 0);
   }
   if (believes_zeros(options) && !storage.zeros_last && !options.trust_discard) {
-    if (options.discard_word == true)
-      return error(
-          "discard and itable_init={}: what {} discards may read as zeros now and as old data "
-          "later: leave out discard, or add trust_discard if zeros last on this device",
-          name_of(options.init), options.device);
+    E4R_CHECK(refuse_discard(options));
     if (!options.discard_word) words += ",nodiscard";
   } else if (options.write_unreadable && !options.discard_word) {
     words += ",nodiscard";

@@ -18,6 +18,7 @@ enum class TableInit : std::uint8_t {
   keep,       // as mke2fs leaves them
   lazy,       // no table is marked zeroed
   zero,       // all are made zero and marked
+  discard,    // all give their blocks back, read as zeros, and are marked
   write,      // all are written with zeros, holes too, and marked
   probe,      // tables that read as zeros are marked, the others made zero and marked
   prezeroed,  // all are marked once a sample, or everything, has read as zeros
@@ -57,8 +58,8 @@ struct MkfsOptions {
 // Reads a command line as mke2fs 1.47.0 to 1.47.4 does (same option letters, getopt's rules) and
 // takes from every -E (and -R, its old name):
 //
-//   itable_init=lazy|zero|write|probe|prezeroed
-//   itable_threads=N (with zero, write, probe or prezeroed)
+//   itable_init=lazy|zero|discard|write|probe|prezeroed
+//   itable_threads=N (with zero, discard, write, probe or prezeroed)
 //   verify=full|sample (with prezeroed)     trust_discard (with probe or prezeroed)
 //   write_unreadable (with zero, write or probe)
 //   init_itable[=N] or noinit_itable
@@ -82,6 +83,9 @@ struct MkfsOptions {
 //                          not given, and for write_unreadable: a discard could make blocks
 //                          unreadable again. An Error if the command line has discard
 [[nodiscard]] Status add_for_storage(MkfsOptions& options, const Storage& storage);
+
+// The Error for `discard` on storage where zeros may not last, in a mode that trusts zeros.
+[[nodiscard]] Status refuse_discard(const MkfsOptions& options);
 
 // The keys of -E above. A key with few values is listed with each: "itable_init=lazy",
 // "itable_threads=".

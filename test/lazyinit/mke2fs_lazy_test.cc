@@ -64,8 +64,9 @@ TEST_F(Mke2fsLazy, AWrongKeyStopsBeforeMke2fsStarts) {
   const auto before = std::filesystem::last_write_time(path_);
   const auto refused = make("itable_init=quick");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(refused.err,
-            "mke2fs-lazy: itable_init=quick: give lazy, zero, write, probe or prezeroed\n");
+  EXPECT_EQ(
+      refused.err,
+      "mke2fs-lazy: itable_init=quick: give lazy, zero, discard, write, probe or prezeroed\n");
   EXPECT_EQ(refused.out, "");
   EXPECT_EQ(std::filesystem::last_write_time(path_), before);
 }
@@ -97,6 +98,39 @@ TEST_F(Mke2fsLazy, ZeroAndProbeTellTheTruthOnOldData) {
     EXPECT_EQ(seen.nonzero, 0);
     EXPECT_TRUE(seen.journal_zero);
   }
+}
+
+TEST_F(Mke2fsLazy, DiscardGivesBlocksBack) {
+  fill_with_junk();
+  const auto made = make("nodiscard,itable_init=discard");
+  ASSERT_EQ(made.status, 0) << made.err;
+  // Debian's mke2fs has no itable_init, so mke2fs-lazy does it.
+  EXPECT_NE(made.out.find("mke2fs-lazy: done by mke2fs-lazy\n"), std::string::npos) << made.out;
+  expect_clean();
+  const Seen seen = look_at(path_);
+  EXPECT_EQ(seen.flagged, 8);
+  EXPECT_EQ(seen.nonzero, 0);
+  EXPECT_TRUE(seen.journal_zero);
+  constexpr std::uint64_t kTablesAndJournal = 8u << 20;
+  EXPECT_LT(allocated(), kSize - kTablesAndJournal + (1u << 20)) << "tables and journal are holes";
+}
+
+// A program that starts from a copy finds the same flags.
+TEST_F(Mke2fsLazy, CopiesHaveTheSameFlags) {
+  const auto expect_same = [this](const std::string& keys) {
+    fill_with_junk();
+    const auto made = make(keys);
+    ASSERT_EQ(made.status, 0) << made.err;
+    const auto groups = test::reference_groups(path_);
+    const auto copies = test::reference_descriptor_copies(path_);
+    EXPECT_FALSE(copies.empty());
+    for (const test::DescriptorCopy& copy : copies)
+      for (std::size_t i = 0; i < copy.flags.size(); ++i)
+        EXPECT_EQ(copy.flags[i], groups[copy.first_group + i].flags) << keys << " " << i;
+  };
+  // mke2fs discards first, and sets all flags in the copies.
+  expect_same("itable_init=lazy");
+  expect_same("nodiscard,itable_init=zero");
 }
 
 TEST_F(Mke2fsLazy, ProbeWritesOnlyTheTablesThatAreNotZero) {

@@ -152,7 +152,7 @@ TEST(MkfsOptions, WhatIsMadeReadableIsNotDiscarded) {
 }
 
 TEST(MkfsOptions, Mke2fssOwnWordMayAgree) {
-  for (const std::string init : {"lazy", "zero", "write", "probe", "prezeroed"})
+  for (const std::string init : {"lazy", "zero", "discard", "write", "probe", "prezeroed"})
     for (const std::string word : {"lazy_itable_init", "lazy_itable_init=1"})
       EXPECT_EQ(handed_on({"-E", fmt::format("{},itable_init={}", word, init), "x"}),
                 (Words{"-E", kLazy, "x"}));
@@ -212,11 +212,12 @@ struct Refused {
 
 TEST(MkfsOptions, RefusesInOneLine) {
   const std::string threads_need =
-      "itable_threads needs itable_init=zero, write, probe or prezeroed";
+      "itable_threads needs itable_init=zero, discard, write, probe or prezeroed";
   const std::vector<Refused> cases = {
       {{"-E", "itable_init=fast", "x"},
-       "itable_init=fast: give lazy, zero, write, probe or prezeroed"},
-      {{"-E", "itable_init", "x"}, "itable_init=: give lazy, zero, write, probe or prezeroed"},
+       "itable_init=fast: give lazy, zero, discard, write, probe or prezeroed"},
+      {{"-E", "itable_init", "x"},
+       "itable_init=: give lazy, zero, discard, write, probe or prezeroed"},
       {{"-E", "itable_speed=3", "x"},
        "unknown extended option 'itable_speed=3': there are itable_init and itable_threads"},
       {{"-E", "itable_init=zero", "-E", "itable_init=lazy", "x"},

@@ -140,6 +140,15 @@ Result<std::string> find_mke2fs() {
       "E4R_MKE2FS to where it is");
 }
 
+Result<std::string> find_tune2fs() {
+  if (const char* chosen = std::getenv("E4R_TUNE2FS"); chosen != nullptr && *chosen != '\0')
+    return std::string(chosen);
+  if (const std::string found = find_program("tune2fs"); !found.empty()) return found;
+  return error(
+      "there is no tune2fs in PATH, /usr/sbin or /sbin: install e2fsprogs, or set E4R_TUNE2FS to "
+      "where it is");
+}
+
 Error become(const std::string& program, std::vector<std::string> argv) {
   ::execv(program.c_str(), pointers(argv).data());
   return cannot_run(program, errno);

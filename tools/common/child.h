@@ -20,6 +20,9 @@ namespace e4r::tools {
 // The path of the installed mke2fs: $E4R_MKE2FS, or the result of find_program().
 [[nodiscard]] Result<std::string> find_mke2fs();
 
+// The path of the installed tune2fs: $E4R_TUNE2FS, or the result of find_program().
+[[nodiscard]] Result<std::string> find_tune2fs();
+
 // Pointers for exec() and posix_spawn(). They are valid while `words` is unchanged.
 [[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& words);
 

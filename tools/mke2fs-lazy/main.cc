@@ -14,11 +14,13 @@
 #include "common/child.h"
 #include "common/command.h"
 #include "common/guarded.h"
+#include "common/native.h"
 #include "common/print_line.h"
 #include "common/version.h"
 #include "lazyinit/in_use.h"
 #include "lazyinit/layered_targets.h"
 #include "lazyinit/mkfs.h"
+#include "lazyinit/native.h"
 #include "lazyinit/place.h"
 #include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/rehearsal.h"
@@ -41,11 +43,12 @@ constexpr const char* kHelp =
     "Takes every option of mke2fs(8) and hands it on. These keys of -E are its own:\n"
     "  itable_init=lazy       leave all tables to the kernel, or to tune2fs-lazy finish\n"
     "  itable_init=zero       zero them all now, by the cheapest means there is\n"
+    "  itable_init=discard    make them zero, and give their blocks back\n"
     "  itable_init=write      write zeros, into holes of a file too\n"
     "  itable_init=probe      mark what reads as zeros, zero the rest\n"
     "  itable_init=prezeroed  mark all, once a sample has read as zeros\n"
     "  verify=full            with prezeroed: read everything, not a sample\n"
-    "  itable_threads=N       with zero, write, probe and prezeroed\n"
+    "  itable_threads=N       with zero, discard, write, probe and prezeroed\n"
     "  trust_discard          with probe and prezeroed: what the device discards reads as\n"
     "                         zeros for good, so mke2fs may discard\n"
     "  write_unreadable       with zero, write and probe: blocks that cannot be read before they\n"
@@ -182,6 +185,38 @@ Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock,
   return kFailed;
 }
 
+// What became of the tables that mke2fs itself was told to initialise.
+Result<int> judge_mke2fs(const std::string& mke2fs, const MkfsOptions& options) {
+  E4R_TRY(const auto target,
+          Target::open(lazyinit::name_of({options.device, options.offset}), Target::Access::read));
+  E4R_TRY(const std::unique_ptr<Tables> tables, Tables::open(*target, Target::Access::read));
+  if (!tables->has_group_checksums()) {
+    if (!options.quiet) print_line("mke2fs-lazy: done by {}", mke2fs);
+    return kDone;
+  }
+  const auto all = static_cast<std::uint64_t>(tables->tables().size());
+  const auto flagged =
+      static_cast<std::uint64_t>(std::ranges::count_if(tables->tables(), &lazyinit::Table::zeroed));
+  if (!options.quiet)
+    print_line("mke2fs-lazy: done by {}: {} groups, {} of them flagged, {} lazy", mke2fs,
+               format_count(all), format_count(flagged), format_count(all - flagged));
+  if (flagged == (options.init == TableInit::lazy ? 0 : all)) return kDone;
+  return error("{}: itable_init={} has flagged {} of {} groups", mke2fs, name_of(options.init),
+               format_count(flagged), format_count(all));
+}
+
+// The work after a mke2fs that has initialised the tables itself: the mount option is left.
+Result<int> after_native(const std::string& mke2fs, const MkfsOptions& options,
+                         lazyinit::ImageLock lock, const UndoFile& undo) {
+  if (options.init_itable) {
+    MkfsOptions rest = options;
+    rest.init = TableInit::keep;
+    E4R_TRY(const int done, after_mke2fs(rest, std::move(lock), undo));
+    if (done != kDone) return done;
+  }
+  return judge_mke2fs(mke2fs, options);
+}
+
 int print_completion(const std::string& shell) {
   const auto script = completion::script(shell, mkfs_options_node());
   if (!script.ok()) {
@@ -241,7 +276,9 @@ int make(const std::string& name, MkfsOptions options) {
   const bool only_mke2fs = !options.ours || options.dry_run || options.version;
   if (!only_mke2fs) lock = lock_device(options);
   if (!lock.ok()) return refuse(lock.error(), kFailed);
-  const Status fits = add_for_storage(options, lazyinit::look_at_storage(options.device));
+  const bool native = lazyinit::mke2fs_can(options, [&] { return methods_of_mke2fs(*mke2fs); });
+  const lazyinit::Storage storage = lazyinit::look_at_storage(options.device);
+  const Status fits = native ? add_for_native(options, storage) : add_for_storage(options, storage);
   if (!fits.ok()) return refuse(fits.error(), kUsage);
   if (only_mke2fs) {
     const int status = run_mke2fs(*mke2fs, name, options);
@@ -259,7 +296,8 @@ int make(const std::string& name, MkfsOptions options) {
     advise(options);
     return status;
   }
-  const auto done = after_mke2fs(options, *std::move(lock), undo);
+  const auto done = native ? after_native(*mke2fs, options, *std::move(lock), undo)
+                           : after_mke2fs(options, *std::move(lock), undo);
   if (done.ok()) return *done;
   const int failed =
       refuse(error("{} (mke2fs itself had finished)", done.error().message), kFailed);

@@ -69,6 +69,7 @@ std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
     text += "mke2fs-lazy: " + escape(words) + "\n";
   };
   if (options.changes_tables() && outcome.group_checksums) {
+    line("done by mke2fs-lazy");
     line(tables_line(outcome));
     if (outcome.believed != 0) line(sample_line(options, outcome));
     line(tables_bytes(outcome));

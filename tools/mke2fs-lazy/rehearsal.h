@@ -22,7 +22,8 @@ struct FinishedFile {
   std::uint64_t allocated = 0;  // bytes on the disk of a sparse file
 };
 
-// The summary at the end: a few lines that all start with "mke2fs-lazy: ".
+// The summary at the end: a few lines that all start with "mke2fs-lazy: ". The first one says which
+// program has initialised the tables.
 [[nodiscard]] std::string mkfs_summary(const lazyinit::MkfsOptions& options,
                                        const lazyinit::MkfsOutcome& outcome,
                                        const FinishedFile& place);

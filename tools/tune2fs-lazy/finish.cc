@@ -9,6 +9,7 @@
 #include "lazyinit/throttle.h"
 #include "lazyinit/verify.h"
 #include "tune2fs-lazy/mounted.h"
+#include "tune2fs-lazy/native.h"
 #include "tune2fs-lazy/session.h"
 #include "util/parallel.h"
 #include "util/units.h"
@@ -106,6 +107,33 @@ Result<int> run_mounted(const Options& options, const lazyinit::MountedAt& mount
                         {pace.wait_multiplier, options.image.dry_run, options.no_progress});
 }
 
+// Whether something was asked for that tune2fs does not have.
+bool ours_alone(const Options& options) {
+  return !options.mult.empty() || !options.max_rate.empty() || options.idle ||
+         options.threads != 1 || options.punch || options.pause_on_battery || options.image.dry_run;
+}
+
+// Has tune2fs do it, if it can. Returns false if it cannot.
+Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock) {
+  if (ours_alone(options)) return false;
+  const char* command = options.probe ? "probe" : "finish";
+  const auto tune2fs = tune2fs_with(command);
+  if (!tune2fs) return false;
+  {
+    E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
+    E4R_CHECK(need_checksums(opened));
+    // Like the kernel, libext2fs counts whole blocks only.
+    if (opened.tables->file_system().ends_within_block()) return false;
+    if (groups_to_do(*opened.tables).empty()) return false;
+  }
+  E4R_CHECK(run_itable(*tune2fs, command, options.image, lock));
+  E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
+  if (const auto left = groups_to_do(*opened.tables); !left.empty())
+    return error("{} has left {}", *tune2fs, groups_text(left.size()));
+  print_line("{}: every inode table is initialised, by {}", opened.target->path(), *tune2fs);
+  return true;
+}
+
 Result<int> run(const Options& options) {
   Progress progress(!options.no_progress);
   auto pace = make_pace(options, progress);
@@ -115,6 +143,8 @@ Result<int> run(const Options& options) {
   if (options.image.dry_run) *pace = {};  // a dry run disturbs nobody
   if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const bool done, handed_over(options, lock));
+  if (done) return kDone;
   E4R_TRY(const OpenedTarget opened, open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(opened));
   const auto groups =

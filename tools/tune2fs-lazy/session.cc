@@ -64,19 +64,18 @@ Result<std::unique_ptr<Target>> open_target(const ImageOptions& options,
   return lazyinit::keep_undo(std::move(target), options.undo);
 }
 
-namespace {
-
-// Checks everything before the undo file is made, since a refusal must not leave one behind.
-Status check_first(const ImageOptions& options) {
-  E4R_TRY(const auto target, Target::open(options.image, Target::Access::read));
-  E4R_TRY(const auto tables, Tables::open(*target, Target::Access::write));
-  return {};
+Result<OpenedTarget> open_to_judge(const ImageOptions& options) {
+  OpenedTarget opened;
+  E4R_TRY(opened.target, Target::open(options.image, Target::Access::read));
+  E4R_TRY(opened.tables, Tables::open(*opened.target, Target::Access::write));
+  return opened;
 }
 
-}  // namespace
-
 Result<OpenedTarget> open_to_write(const ImageOptions& options, const lazyinit::ImageLock& lock) {
-  if (!options.undo.empty()) E4R_CHECK(check_first(options));
+  if (!options.undo.empty()) {
+    // A refusal must not leave an undo file behind.
+    E4R_TRY(const OpenedTarget judged, open_to_judge(options));
+  }
   OpenedTarget opened;
   E4R_TRY(opened.target, open_target(options, lock));
   E4R_TRY(opened.tables, Tables::open(*opened.target, Target::Access::write));

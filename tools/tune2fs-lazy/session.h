@@ -61,6 +61,8 @@ struct OpenedTarget {
 // first change.
 [[nodiscard]] Result<OpenedTarget> open_to_look(const ImageOptions& options,
                                                 const lazyinit::ImageLock& lock);
+// Opens for reading only, and refuses what open_to_write() refuses.
+[[nodiscard]] Result<OpenedTarget> open_to_judge(const ImageOptions& options);
 // Opens the target alone, as open_to_write() does.
 [[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(
     const ImageOptions& options, const lazyinit::ImageLock& lock);

@@ -10,6 +10,7 @@
 #include "lazyinit/place.h"
 #include "lazyinit/verify.h"
 #include "tune2fs-lazy/mounted.h"
+#include "tune2fs-lazy/native.h"
 #include "tune2fs-lazy/session.h"
 #include "util/fd.h"
 #include "util/text.h"
@@ -101,6 +102,7 @@ struct View {
   std::string stored_problem;         // why the kernel ignores the mount options
   std::optional<InitItable> mounted;  // the option of the mount, if it is visible from here
   Basis basis;
+  std::string finished_by;  // who zeroes when `finish` is called
 };
 
 std::string kernel_text(const View& view) {
@@ -164,6 +166,7 @@ void print_status(const View& view, bool groups) {
   print_line("          # zeroed  . never used, to zero  o used in part, to zero  + both");
   print_line("kernel    {}", kernel_text(view));
   if (i.bytes_to_do != 0) print_estimate(view);
+  if (i.to_do + i.to_flag != 0) print_line("finish    by {}", view.finished_by);
   if (view.mounted && i.to_do + i.to_flag != 0)
     print_line("mounted   {}; --watch measures how long it takes", view.mounted->text());
   if (groups)
@@ -212,6 +215,7 @@ void print_status_json(const View& view, bool groups) {
                                           {"groups_to_zero", i.to_do},
                                           {"groups_to_flag_only", i.to_flag},
                                           {"bytes_to_zero", i.bytes_to_do}};
+  document["finished_by"] = view.finished_by;
   document["map"] = lazyinit::map_of_groups(view.opened.tables->tables(), kMapWidth);
   document["estimate"] = json::object{
       {"seconds", lazyinit::estimate(i, view.basis.multiplier, view.basis.cost).count()},
@@ -233,6 +237,15 @@ std::optional<InitItable> mount_option(const std::string& path) {
   return option.ok() ? std::optional(*option) : std::nullopt;
 }
 
+// Who zeroes when `finish` is called without further options.
+std::string finished_by(const OpenedTarget& opened, bool mounted) {
+  if (mounted) return "the kernel";
+  const std::string ours = "tune2fs-lazy";
+  if (!opened.tables->has_group_checksums()) return ours;
+  if (opened.tables->file_system().ends_within_block()) return ours;
+  return tune2fs_with("finish").value_or(ours);
+}
+
 Result<int> run(const Options& options) {
   if (!options.watch.empty()) {
     const auto seconds = parse_u64(options.watch);
@@ -246,9 +259,13 @@ Result<int> run(const Options& options) {
   const auto mounted = mount_option(options.image.image);
   const auto basis = make_basis(options, in_force, mounted);
   if (!basis.ok()) return usage_error(basis.error().message);
-  const View view{opened,   lazyinit::take_inventory(opened.tables->tables()),
-                  in_force, stored.ok() ? "" : stored.error().message,
-                  mounted,  *basis};
+  const View view{opened,
+                  lazyinit::take_inventory(opened.tables->tables()),
+                  in_force,
+                  stored.ok() ? "" : stored.error().message,
+                  mounted,
+                  *basis,
+                  finished_by(opened, mounted.has_value())};
   warn_of_partial_block(opened);
   options.json ? print_status_json(view, options.groups) : print_status(view, options.groups);
   return kDone;

@@ -12,6 +12,7 @@
 #include "lazyinit/features.h"
 #include "lazyinit/kernel_thread.h"
 #include "lazyinit/verify.h"
+#include "tune2fs-lazy/native.h"
 #include "tune2fs-lazy/session.h"
 #include "util/units.h"
 
@@ -33,10 +34,8 @@ std::string one_line(const std::string& text) {
 
 // Runs tune2fs -O FEATURES IMAGE. Returns its output as one line, also in the Error when it fails.
 Result<std::string> run_tune2fs(const std::string& features, const std::string& image) {
-  std::vector<std::string> arguments = {find_program("tune2fs"), "-O", features, image};
-  if (arguments.front().empty()) return error("tune2fs is not installed (Debian: e2fsprogs)");
-  const std::string program = arguments.front();
-  E4R_TRY(const Captured ran, run_captured(program, std::move(arguments)));
+  E4R_TRY(const std::string program, find_tune2fs());
+  E4R_TRY(const Captured ran, run_captured(program, {program, "-O", features, image}));
   if (ran.status == 0) return one_line(ran.text);
   return error("tune2fs -O {} {} failed: {}", features, image, one_line(ran.text));
 }
@@ -128,8 +127,31 @@ struct Options {
   std::string groups;
 };
 
+// Has tune2fs do it, if it can. Returns false if it cannot.
+Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock) {
+  if (options.image.dry_run) return false;
+  const auto tune2fs = tune2fs_with("rearm");
+  if (!tune2fs) return false;
+  GroupRange range;
+  {
+    E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
+    E4R_CHECK(need_checksums(opened));
+    const auto parsed = parse_groups(options.groups, opened.tables->file_system().groups);
+    if (!parsed.ok()) return false;  // a wrong command line
+    range = *parsed;
+  }
+  E4R_CHECK(run_itable(*tune2fs, fmt::format("rearm:{}-{}", range.first, range.last), options.image,
+                       lock));
+  E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
+  print_line("{}: rearmed by {}; {} to zero now", opened.target->path(), *tune2fs,
+             format_size(lazyinit::take_inventory(opened.tables->tables()).bytes_to_do));
+  return true;
+}
+
 Result<int> run(const Options& options) {
   E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const bool done, handed_over(options, lock));
+  if (done) return kDone;
   E4R_TRY(const OpenedTarget opened, open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(opened));
   const auto tables = opened.tables->tables();

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lazyinit/mkfs_options.h"
+#include "lazyinit/place.h"
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// An e2fsprogs with the series in e2fsprogs/ initialises inode tables itself: mke2fs with -E
+// itable_init=, tune2fs with -E itable=. Where it can do all that is asked for, it does it.
+
+// The values that a list of extended options names for `key`: "itable_init=<lazy|zero>" has "lazy"
+// and "zero", and "itable=<finish|rearm[:groups]>" has "finish" and "rearm". Such a list is what
+// mke2fs and tune2fs print when they do not know an option or its value. Empty if the text has no
+// such key.
+[[nodiscard]] std::vector<std::string> values_of_key(std::string_view text, std::string_view key);
+
+// Whether mke2fs can do to the tables all that the command line asks for. It has no threads, takes
+// no samples, and cannot use storage that cannot be read. `methods` returns the methods of its
+// itable_init. It is called only if nothing else stands against it.
+[[nodiscard]] bool mke2fs_can(const MkfsOptions& options,
+                              const std::function<std::vector<std::string>()>& methods);
+
+// The counterpart of add_for_storage() for a mke2fs that initialises the tables itself. Adds:
+//
+//   itable_init=METHOD     as it was given
+//   lazy_journal_init=N    unless the command line has it. 0: the method applies to the journal
+//                          too. 1 for lazy, where everything reads as zeros
+//   discard                for probe, where zeros last or trust_discard was given. Without it
+//   mke2fs
+//                          does not discard a device that it probes. An Error if the command line
+//                          has discard where zeros may not last
+[[nodiscard]] Status add_for_native(MkfsOptions& options, const Storage& storage);
+
+}  // namespace e4r::lazyinit
