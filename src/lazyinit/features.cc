@@ -289,7 +289,7 @@ Result<std::uint64_t> zero_slack(Target& target, const Tables& tables) {
     E4R_CHECK(target.write(at, block));
     ++changed;
   }
-  E4R_CHECK(target.sync());
+  if (changed != 0) E4R_CHECK(target.sync());
   return changed;
 }
 

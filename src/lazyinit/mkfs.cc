@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lazyinit/ext4_tables.h"
+#include "lazyinit/features.h"
 #include "lazyinit/place.h"
 #include "lazyinit/target_io.h"
 #include "util/fd.h"
@@ -101,6 +102,8 @@ class Finish {
               const std::function<void(const ZeroProgress&)>& progress) {
     if (!outcome_.group_checksums) return {};
     mark_all(false);
+    // mke2fs has zeroed the blocks of the inodes that it knew of before it made the last ones.
+    E4R_TRY([[maybe_unused]] const std::uint64_t slack, zero_slack(target_, tables_));
     std::vector<std::uint32_t> groups(outcome_.groups);
     std::iota(groups.begin(), groups.end(), 0u);
     ZeroOptions zeroing;

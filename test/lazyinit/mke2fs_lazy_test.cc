@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "lazyinit/target.h"
 #include "support/lazy_images.h"
 #include "support/process.h"
+#include "support/raw_file.h"
 #include "support/temp_dir.h"
 #include "util/fd.h"
 #include "util/rng.h"
@@ -113,6 +115,25 @@ TEST_F(Mke2fsLazy, DiscardGivesBlocksBack) {
   EXPECT_TRUE(seen.journal_zero);
   constexpr std::uint64_t kTablesAndJournal = 8u << 20;
   EXPECT_LT(allocated(), kSize - kTablesAndJournal + (1u << 20)) << "tables and journal are holes";
+}
+
+// mke2fs copies files after it has zeroed the blocks of the first inodes. Behind their inodes is
+// old data then.
+TEST_F(Mke2fsLazy, UnusedInodesBesideUsedOnesAreZero) {
+  fill_with_junk();
+  const std::string root = dir_.file("root");
+  std::filesystem::create_directory(root);
+  for (const char* name : {"/one", "/two"}) std::ofstream(root + name) << name;
+  const auto made = make("nodiscard,itable_init=zero", {"-t", "ext4", "-b", "1024", "-d", root});
+  ASSERT_EQ(made.status, 0) << made.err;
+  int seen = 0;
+  for (const test::ReferenceGroup& group : test::reference_groups(path_)) {
+    const auto slack =
+        test::read_at(path_, group.table + group.used_bytes, group.used_part - group.used_bytes);
+    seen += slack.empty() ? 0 : 1;
+    EXPECT_TRUE(std::ranges::all_of(slack, [](unsigned char byte) { return byte == 0; }));
+  }
+  EXPECT_EQ(seen, 1) << "the shape has a block that is used in part";
 }
 
 // A program that starts from a copy finds the same flags.
