@@ -305,7 +305,7 @@ std::vector<std::uint32_t> groups_of(std::span<const Lie> lies) {
 Status retract(Target& target, Tables& tables, std::span<const std::uint32_t> groups) {
   for (const std::uint32_t group : groups) tables.set_zeroed(group, false);
   tables.write_copies_too(true);
-  const Status written = tables.flush();
+  Status written = tables.flush();
   tables.write_copies_too(false);
   if (!written.ok()) return written;
   return target.sync();

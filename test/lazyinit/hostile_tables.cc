@@ -224,7 +224,8 @@ std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   if (command == TableCommand::verify || command == TableCommand::rearm) {
     const Descriptors descriptors = *Descriptors::read(before, super);
     for (const Descriptors::Copy& copy : descriptors.find_copies(before))
-      all.push_back({copy.block * super.block_size(), copy.count * super.block_size()});
+      all.push_back(
+          {copy.block * super.block_size(), std::uint64_t{copy.count} * super.block_size()});
   }
   if (command != TableCommand::finish) return all;
   const auto tables = *Tables::open(before, Target::Access::read);

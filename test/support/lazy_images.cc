@@ -166,7 +166,8 @@ std::vector<DescriptorCopy> reference_descriptor_copies(const std::string& path)
     copy.first_group = index * in_block;
     const Bytes bytes = read_at(path, copy.bytes.offset, fs->blocksize);
     for (std::uint32_t i = 0; i < in_block && copy.first_group + i < fs->group_desc_count; ++i) {
-      const std::size_t at = i * EXT2_DESC_SIZE(fs->super) + offsetof(ext4_group_desc, bg_flags);
+      const std::size_t at =
+          std::size_t{i} * EXT2_DESC_SIZE(fs->super) + offsetof(ext4_group_desc, bg_flags);
       copy.flags.push_back(bytes[at] + bytes[at + 1] * 256u);
     }
     all.push_back(copy);

@@ -240,7 +240,7 @@ std::optional<InitItable> mount_option(const std::string& path) {
 // Who zeroes when `finish` is called without further options.
 std::string finished_by(const OpenedTarget& opened, bool mounted) {
   if (mounted) return "the kernel";
-  const std::string ours = "tune2fs-lazy";
+  std::string ours = "tune2fs-lazy";
   if (!opened.tables->has_group_checksums()) return ours;
   if (opened.tables->file_system().ends_within_block()) return ours;
   return tune2fs_with("finish").value_or(ours);
