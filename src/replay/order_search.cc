@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 namespace e4r::replay {
 
@@ -65,27 +64,32 @@ bool OrderSearch::agrees(const Op& op) {
 // Decides the allocation now, before others, or later.
 Status OrderSearch::find_place(const Op& op) {
   const bool alone = op.race != Race::allocator && !model().committing();
-  if (alone || would_agree(op).value_or(true) || moves_later(op)) return place(op, false);
-  if (op.moved || closed_at(op) <= op.ordinal || held_.size() == kRemembered)
-    return place(op, false);
+  if (alone || would_agree(op).value_or(true)) return place(op);
+  if (const Requests later = find_later(op); !later.empty()) return place(op, later);
+  if (op.moved || closed_at(op) <= op.ordinal || held_.size() == kRemembered) return place(op);
   held_.push_back(op);
   return {};
 }
 
-Status OrderSearch::place_held(std::size_t index) {
-  const Op op = held_[index];
+Status OrderSearch::place_held(std::size_t index, const Requests& later) {
+  Op op = held_[index];
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
-  return place(op, now_ != op.ordinal);
+  op.scheduled = now_ != op.ordinal;
+  return place(op, later);
 }
 
 // Decides each held allocation that would now be decided as recorded.
 Status OrderSearch::place_what_agrees() {
-  for (;;) {
-    const auto found =
-        std::ranges::find_if(held_, [this](const Op& op) { return agrees(op) || moves_later(op); });
-    if (found == held_.end()) return {};
-    E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
+  for (std::size_t i = 0; i < held_.size();) {
+    Requests later;
+    if (!agrees(held_[i]) && (later = find_later(held_[i])).empty()) {
+      ++i;
+      continue;
+    }
+    E4R_CHECK(place_held(i, later));
+    i = 0;
   }
+  return {};
 }
 
 // Decides the held allocations that were closed before the event.
@@ -100,20 +104,18 @@ Status OrderSearch::place_closed(std::uint64_t event) {
   }
 }
 
-// Decides it now. `moved`: this is not its place in the stream.
-Status OrderSearch::place(const Op& op, bool moved) {
-  Op here = op;
-  here.scheduled = moved;
-  if (moved) found_.move(op.request, now_);
-  for (const std::uint64_t later : std::exchange(later_, {})) found_.move(later, now_);
+// Decides it now, and moves `later` behind it.
+Status OrderSearch::place(const Op& op, const Requests& later) {
+  if (op.scheduled) found_.move(op.request, now_);
+  for (const std::uint64_t request : later) found_.move(request, now_);
   const std::uint64_t conflicts = agreement().conflicts;
-  E4R_CHECK(Follow::advance(here));
+  E4R_CHECK(Follow::advance(op));
   trials_left_ += kTrialsPerDecision;
   if (op.race != Race::allocator) return {};
   if (placed_.size() == kRemembered) placed_.pop_front();
   const bool can_undo = agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved &&
                         op.closing.result.len > 0;
-  placed_.push_back({here, can_undo});
+  placed_.push_back({op, can_undo});
   return {};
 }
 
@@ -164,17 +166,9 @@ OrderSearch::Others OrderSearch::still_open() const {
   return out;
 }
 
-// Moves decided allocations behind this one, if all are then as recorded.
-bool OrderSearch::moves_later(const Op& op) {
-  const Others later = later_than(op);
-  later_.clear();
-  for (const Placed* other : later) later_.push_back(other->op.request);
-  return !later.empty();
-}
-
 // The decided allocations that take effect after this one, in their order: as few as possible.
 // Empty if this one does not belong before any.
-OrderSearch::Others OrderSearch::later_than(const Op& op) {
+OrderSearch::Requests OrderSearch::find_later(const Op& op) {
   if (model().own_state().has_lists()) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
@@ -184,7 +178,11 @@ OrderSearch::Others OrderSearch::later_than(const Op& op) {
       Others later;
       for (std::size_t i = 0; i < others.size(); ++i)
         if ((set >> i & 1) != 0) later.push_back(others[i]);
-      if (belongs_before(op, later)) return {later.rbegin(), later.rend()};
+      if (!belongs_before(op, later)) continue;
+      Requests requests;
+      for (auto other = later.rbegin(); other != later.rend(); ++other)
+        requests.push_back((*other)->op.request);
+      return requests;
     }
   return {};
 }

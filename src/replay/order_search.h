@@ -44,30 +44,29 @@ class OrderSearch final : public Follow {
     bool can_undo = false;  // all of its clusters were free
   };
   using Others = std::vector<const Placed*>;
+  using Requests = std::vector<std::uint64_t>;  // their numbers
 
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
-  Status place_held(std::size_t index);
+  Status place_held(std::size_t index, const Requests& later = {});
   Status place_what_agrees();
   Status place_closed(std::uint64_t event);
-  Status place(const Op& op, bool moved);
+  Status place(const Op& op, const Requests& later = {});
   Status commit_before(const Op& op, std::uint64_t freed);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   template <class Matters>
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);
   [[nodiscard]] Others still_open() const;
-  [[nodiscard]] bool moves_later(const Op& op);
-  [[nodiscard]] Others later_than(const Op& op);
+  [[nodiscard]] Requests find_later(const Op& op);
   [[nodiscard]] bool belongs_before(const Op& op, std::span<const Placed* const> later);
   bool undo(const Op& op);
   bool redo(const Op& op);
 
   Schedule found_;
-  std::vector<Op> held_;              // wait for their place, in the order of the trace
-  std::deque<Placed> placed_;         // the last ones, in the order of their decisions
-  std::vector<std::uint64_t> later_;  // requests that move behind the next one that is placed
-  std::uint64_t now_ = 0;             // the event of the last operation
-  std::uint64_t trials_left_ = 0;     // how many the search may still make
+  std::vector<Op> held_;           // wait for their place, in the order of the trace
+  std::deque<Placed> placed_;      // the last ones, in the order of their decisions
+  std::uint64_t now_ = 0;          // the event of the last operation
+  std::uint64_t trials_left_ = 0;  // how many the search may still make
   // How many entries of the commit under way may still be given back for a try.
   std::uint64_t entries_left_ = 0;
 };

@@ -23,8 +23,8 @@ struct LockstepEnd {
 // Takes engines through one trace. Reads a batch of operations once; each engine, in the order of
 // `engines`, does these before the next batch is read. Each result is the one that the engine gives
 // alone. If an engine fails, the others go on. All engines must take the operations in the order of
-// `ops` (Engine::late). `wanted`: asked now and then whether an engine is to go on; if not, it ends
-// with the Error "stopped". May be empty.
+// `ops` (Engine::schedule). `wanted`: asked now and then whether an engine is to go on; if not, it
+// ends with the Error "stopped". May be empty.
 [[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(
     OpReader& ops, std::span<Engine* const> engines,
     const std::function<bool(const Engine&)>& wanted = nullptr);
