@@ -52,6 +52,7 @@ void copy_request(const Search& from, Search& to) {
   to.groups = from.groups;
   to.extsize = from.extsize;
   to.loses_best = from.loses_best;
+  to.goes_on_from = from.goes_on_from;
 }
 
 // Fills in what the outcome of the search shows to the outside.
@@ -97,13 +98,8 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   Search search(state_, tunables_, counters_);
   search.observer = observer_;
   search.guide = guide;
-  start_search(state_.geometry(), request, search);
-  search.extsize = alignment_of(policy_.kernel.align, tunables_, state_.geometry(), request);
   Decision out;
-  Prealloc* pa = preallocs_.find_of_inode(request, search);
-  out.inputs.mode = choose_mode(request, pa != nullptr, search);
-  if (pa == nullptr) pa = preallocs_.find_of_cpu(request, search);
-  pa = keep_if_accepted(search, keep_if_aligned(search, pa));
+  Prealloc* pa = find_prealloc(request, search, out.inputs.mode);
   out.prealloc = pa != nullptr || (search.refused && guide->dictated().prealloc);
   if (pa != nullptr)
     preallocs_.use(search, *pa);
@@ -135,6 +131,17 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   return out;
 }
 
+// Sets the search up, and chooses its mode. Returns the preallocation that serves the request, or
+// null.
+Prealloc* Allocator::find_prealloc(const Request& request, Search& search, Mode& mode) {
+  start_search(state_.geometry(), request, search);
+  search.extsize = alignment_of(policy_.kernel.align, tunables_, state_.geometry(), request);
+  Prealloc* pa = preallocs_.find_of_inode(request, search);
+  mode = choose_mode(request, pa != nullptr, search);
+  if (pa == nullptr) pa = preallocs_.find_of_cpu(request, search);
+  return keep_if_accepted(search, keep_if_aligned(search, pa));
+}
+
 Error Allocator::told_fault() const {
   const std::string_view rung = mb::criterion_name(fault_.criterion);
   if (fault_.what == Search::Fault::What::no_such_group)
@@ -153,7 +160,6 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal) con
   trial.goal = goal.goal;
   trial.goal_len = goal.goal.len;
   trial.flags |= goal.flags;
-  trial.goes_on_from = search.goes_on_from;
   return try_search(trial);
 }
 
@@ -171,12 +177,8 @@ std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& gu
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   trial.guide = &guide;
-  start_search(state_.geometry(), request, trial);
-  trial.extsize = alignment_of(policy_.kernel.align, tunables_, state_.geometry(), request);
-  Prealloc* pa = preallocs_.find_of_inode(request, trial);
-  (void)choose_mode(request, pa != nullptr, trial);
-  if (pa == nullptr) pa = preallocs_.find_of_cpu(request, trial);
-  pa = keep_if_accepted(trial, keep_if_aligned(trial, pa));
+  Mode mode = Mode::unknown;
+  const Prealloc* pa = find_prealloc(request, trial, mode);
   if (trial.refused) return false;
   if (pa != nullptr) return true;
   read_stream(request, trial);
@@ -202,7 +204,6 @@ bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   copy_request(begun, trial);
   trial.goal = begun.goal;
   trial.goal_len = begun.goal_len;
-  trial.goes_on_from = begun.goes_on_from;
   trial.passed_over = refused.best.group;
   return refused.guide->confirms(try_search(trial));
 }

@@ -76,6 +76,7 @@ class Allocator {
  private:
   [[nodiscard]] Error told_fault() const;
   [[nodiscard]] Mode choose_mode(const Request& request, bool has_prealloc, Search& search);
+  state::Prealloc* find_prealloc(const Request& request, Search& search, Mode& mode);
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
   state::Prealloc* keep_if_aligned(Search& search, state::Prealloc* pa) const;
   state::Prealloc* keep_if_accepted(Search& search, state::Prealloc* pa) const;

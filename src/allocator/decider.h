@@ -45,10 +45,9 @@ class Decider {
   // The transaction that began to commit has ended.
   virtual void end_commit() = 0;
   // That transaction has given back what was freed up to an event of the trace, and has not ended.
-  // A kernel gives back everything at once, when it ends.
-  virtual void commit_until(std::uint64_t /*event*/) {}
+  virtual void commit_until(std::uint64_t event) = 0;
   // Later frees belong to this event of the trace.
-  virtual void note_event(std::uint64_t) {}
+  virtual void note_event(std::uint64_t event) = 0;
   // With -o discard: lets the worker send the device at most this many discards of what commits
   // have given back (Discards::work). Returns how many it sent.
   virtual std::uint64_t send_discards(std::uint64_t most) = 0;

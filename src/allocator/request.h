@@ -33,13 +33,13 @@ inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
 struct DecisionInputs {
   Mode mode = Mode::unknown;
   SizeStep size = SizeStep::unknown;
+  // Another search took the best extent before this one came back for it.
+  bool loses_best = false;
   // A group that the search skipped because another CPU held its lock (GroupRules::tries_lock).
   std::uint32_t passed_over = kNoGroup;
   // For a stream: the request whose search had left the stream's goal where this one read it
   // (Search::goes_on_from). Another search may have moved the goal meanwhile.
   std::uint64_t goes_on_from = kLatestGoal;
-  // Another search took the best extent before this one came back for it.
-  bool loses_best = false;
 };
 
 // An allocation request as the allocator receives it (struct ext4_allocation_request). `len` is in

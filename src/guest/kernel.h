@@ -53,6 +53,9 @@ class KernelDecider final : public allocator::Decider {
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void begin_commit() override;
   void end_commit() override;
+  // The kernel gives everything back at once, when the transaction ends.
+  void commit_until(std::uint64_t) override {}
+  void note_event(std::uint64_t) override {}
   // The kernel's discards are unknown.
   std::uint64_t send_discards(std::uint64_t) override {
     (void)state_.take_given_back();
