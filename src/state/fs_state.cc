@@ -66,29 +66,30 @@ bitmap::Words FsState::own_words(Group& group) {
   return {group.own.get(), count};
 }
 
+// The groups whose bitmaps share the page with the group's.
+std::span<Group> FsState::on_page_of(std::uint32_t number) {
+  const std::uint32_t per_page = groups_per_page(geometry_);
+  const std::uint32_t first = number / per_page * per_page;
+  return std::span(groups_).subspan(first, std::min(per_page, geometry_.groups - first));
+}
+
 std::uint32_t FsState::load(std::uint32_t number,
                             const std::function<void(std::uint32_t group)>& loaded) {
   if (!groups_[number].need_init) return 0;
-  const std::uint32_t per_page = groups_per_page(geometry_);
-  const std::uint32_t first = number / per_page * per_page;
-  const std::uint32_t end = std::min(first + per_page, geometry_.groups);
   std::uint32_t count = 0;
-  for (std::uint32_t at = first; at < end; ++at) {
-    if (!groups_[at].need_init || groups_[at].corrupt) continue;
-    load_one(groups_[at]);
-    if (loaded) loaded(at);
+  for (Group& group : on_page_of(number)) {
+    if (!group.need_init || group.corrupt) continue;
+    load_one(group);
+    if (loaded) loaded(group.number);
     ++count;
   }
   return count;
 }
 
 void FsState::load_for_try(std::uint32_t number, std::vector<Unloaded>& loaded) {
-  const std::uint32_t per_page = groups_per_page(geometry_);
-  const std::uint32_t first = number / per_page * per_page;
-  const std::uint32_t end = std::min(first + per_page, geometry_.groups);
-  for (std::uint32_t at = first; at < end; ++at)
-    if (const Group& group = groups_[at]; group.need_init && !group.corrupt)
-      loaded.push_back({at, group.free, group.moved_by_largest, group.moved_by_average});
+  for (const Group& group : on_page_of(number))
+    if (group.need_init && !group.corrupt)
+      loaded.push_back({group.number, group.free, group.moved_by_largest, group.moved_by_average});
   load(number);
 }
 

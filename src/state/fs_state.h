@@ -207,6 +207,7 @@ class FsState {
 
  private:
   bitmap::Words own_words(Group& group);
+  [[nodiscard]] std::span<Group> on_page_of(std::uint32_t number);
   void load_one(Group& group);
   void write_first_bitmap(Group& group);
   void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
