@@ -382,6 +382,11 @@ Status refuse_discard(const MkfsOptions& options) {
       name_of(options.init), options.device);
 }
 
+void add_words(MkfsOptions& options, const std::string& words) {
+  std::string& list = options.arguments.at(options.extended.value());
+  list += (list.empty() ? "" : ",") + words;
+}
+
 Status add_for_storage(MkfsOptions& options, const Storage& storage) {
   if (!options.changes_tables()) return {};
   std::string words = "lazy_itable_init=1";
@@ -395,8 +400,7 @@ Status add_for_storage(MkfsOptions& options, const Storage& storage) {
   } else if (options.write_unreadable && !options.discard_word) {
     words += ",nodiscard";
   }
-  std::string& list = options.arguments.at(options.extended.value());
-  list += (list.empty() ? "" : ",") + words;
+  add_words(options, words);
   return {};
 }
 

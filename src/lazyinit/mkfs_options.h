@@ -84,6 +84,9 @@ struct MkfsOptions {
 //                          unreadable again. An Error if the command line has discard
 [[nodiscard]] Status add_for_storage(MkfsOptions& options, const Storage& storage);
 
+// Adds words to the extended options of the command line, which has some.
+void add_words(MkfsOptions& options, const std::string& words);
+
 // The Error for `discard` on storage where zeros may not last, in a mode that trusts zeros.
 [[nodiscard]] Status refuse_discard(const MkfsOptions& options);
 

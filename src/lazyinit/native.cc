@@ -51,8 +51,7 @@ Status add_for_native(MkfsOptions& options, const Storage& storage) {
     if (!zeros_last) E4R_CHECK(refuse_discard(options));
     if (zeros_last && !options.discard_word) words += ",discard";
   }
-  std::string& list = options.arguments.at(options.extended.value());
-  list += (list.empty() ? "" : ",") + words;
+  add_words(options, words);
   return {};
 }
 

@@ -32,9 +32,8 @@ namespace e4r::lazyinit {
 //   itable_init=METHOD     as it was given
 //   lazy_journal_init=N    unless the command line has it. 0: the method applies to the journal
 //                          too. 1 for lazy, where everything reads as zeros
-//   discard                for probe, where zeros last or trust_discard was given. Without it
-//   mke2fs
-//                          does not discard a device that it probes. An Error if the command line
+//   discard                for probe, where zeros last or trust_discard was given. Otherwise
+//                          mke2fs does not discard what it probes. An Error if the command line
 //                          has discard where zeros may not last
 [[nodiscard]] Status add_for_native(MkfsOptions& options, const Storage& storage);
 

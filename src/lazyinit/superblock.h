@@ -51,8 +51,8 @@ class Superblock : public Geometry {
   [[nodiscard]] std::uint32_t descriptors_in_a_row() const;
   // Where each copy of these blocks begins.
   [[nodiscard]] std::vector<std::uint64_t> copies_of_first_descriptor_block() const;
-  // The copies of a descriptor block of meta_bg: in the second and in the last group of those that
-  // it describes.
+  // The copies of a descriptor block of meta_bg. The block describes a run of groups. The second
+  // and the last group of the run have a copy.
   [[nodiscard]] std::vector<std::uint64_t> copies_with_meta_bg(std::uint32_t index) const;
   // The value for bg_checksum of these `desc_size` bytes; 0 without the features
   // (ext4_group_desc_csum, Linux 6.1 super.c).

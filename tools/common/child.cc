@@ -131,22 +131,26 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-Result<std::string> find_mke2fs() {
-  if (const char* chosen = std::getenv("E4R_MKE2FS"); chosen != nullptr && *chosen != '\0')
+namespace {
+
+// A program of e2fsprogs: the one that the variable names, or the installed one.
+Result<std::string> find_in_e2fsprogs(const std::string& name, const char* variable) {
+  if (const char* chosen = std::getenv(variable); chosen != nullptr && *chosen != '\0')
     return std::string(chosen);
-  if (const std::string found = find_program("mke2fs"); !found.empty()) return found;
+  if (const std::string found = find_program(name); !found.empty()) return found;
   return error(
-      "there is no mke2fs in PATH, /usr/sbin or /sbin: install e2fsprogs, or set "
-      "E4R_MKE2FS to where it is");
+      "there is no {} in PATH, /usr/sbin or /sbin: install e2fsprogs, or set {} to where it is",
+      name, variable);
+}
+
+}  // namespace
+
+Result<std::string> find_mke2fs() {
+  return find_in_e2fsprogs("mke2fs", "E4R_MKE2FS");
 }
 
 Result<std::string> find_tune2fs() {
-  if (const char* chosen = std::getenv("E4R_TUNE2FS"); chosen != nullptr && *chosen != '\0')
-    return std::string(chosen);
-  if (const std::string found = find_program("tune2fs"); !found.empty()) return found;
-  return error(
-      "there is no tune2fs in PATH, /usr/sbin or /sbin: install e2fsprogs, or set E4R_TUNE2FS to "
-      "where it is");
+  return find_in_e2fsprogs("tune2fs", "E4R_TUNE2FS");
 }
 
 Error become(const std::string& program, std::vector<std::string> argv) {
