@@ -243,10 +243,10 @@ Result<std::vector<bool>> read_zeroed_flags(Target& target) {
 
 Status keep_flags(Target& target, const std::vector<bool>& flagged) {
   E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::read));
+  std::vector<std::uint32_t> others;
   for (const Table& table : tables->tables())
-    if (!flagged[table.group]) tables->set_zeroed(table.group, false);
-  E4R_CHECK(tables->flush());
-  return target.sync();
+    if (!flagged[table.group]) others.push_back(table.group);
+  return retract(target, *tables, others);
 }
 
 Result<bool> unclean(Target& target) {

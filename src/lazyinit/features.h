@@ -42,8 +42,8 @@ namespace e4r::lazyinit {
 // unused. e2fsck then finds unused inodes, and deleted inodes among them. So read_zeroed_flags()
 // says before tune2fs which groups are flagged (no group is, without group checksums).
 [[nodiscard]] Result<std::vector<bool>> read_zeroed_flags(Target& target);
-// After tune2fs, takes the flag from all other groups, durably. The file system may be unclean,
-// since tune2fs may ask for e2fsck.
+// After tune2fs, takes the flag from all other groups, durably, in the copies of their descriptors
+// too. The file system may be unclean, since tune2fs may ask for e2fsck.
 [[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);
 // Whether tune2fs has asked for e2fsck.
 [[nodiscard]] Result<bool> unclean(Target& target);

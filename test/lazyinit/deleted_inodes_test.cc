@@ -141,6 +141,9 @@ TEST_F(FullDirectory, EnableSaysWhatTune2fsAsksForAndLeavesNoLie) {
     EXPECT_EQ(first.err.find("unmounted"), std::string::npos) << first.err;
     for (const ReferenceGroup& group : reference_groups(path_))
       EXPECT_EQ(group.flags & EXT2_BG_INODE_ZEROED, 0u);
+    for (const DescriptorCopy& copy : reference_descriptor_copies(path_))
+      for (const auto flags : copy.flags)
+        EXPECT_EQ(flags & EXT2_BG_INODE_ZEROED, 0u) << "at byte " << copy.bytes.offset;
     ASSERT_LE(run({"e2fsck", "-fyD", path_}).status, 1);
     expect_done(tool({"enable", "--feature", "metadata_csum", path_}));
     expect_clean(path_);
