@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tests with more points than a run has time for: a run tries a fifth of them, chosen by E4R_SEED,
+// or all of them with E4R_POINTS=all.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+namespace e4r::test {
+
+// E4R_SEED repeats or varies a run.
+[[nodiscard]] inline std::uint64_t seed_of_run() {
+  const char* text = std::getenv("E4R_SEED");
+  return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);
+}
+
+[[nodiscard]] inline bool all_points_are_tried() {
+  const char* text = std::getenv("E4R_POINTS");
+  return text != nullptr && std::string_view(text) == "all";
+}
+
+// The number of points of `all` that a run tries.
+[[nodiscard]] inline int points_of_run(int all) {
+  return all_points_are_tried() ? all : (all + 4) / 5;
+}
+
+// Whether a run tries this point of many that are numbered.
+[[nodiscard]] inline bool is_tried(std::uint64_t point) {
+  return all_points_are_tried() || (point + seed_of_run()) % 5 == 0;
+}
+
+}  // namespace e4r::test
