@@ -46,6 +46,9 @@ class Decider {
   virtual void end_commit() = 0;
   // That transaction has given back what was freed up to an event of the trace, and has not ended.
   virtual void commit_until(std::uint64_t event) = 0;
+  // It has probably given back what was freed up to an event. Changes nothing but how later frees
+  // merge (state::FreedMerging).
+  virtual void unlink_until(std::uint64_t event) = 0;
   // Later frees belong to this event of the trace.
   virtual void note_event(std::uint64_t event) = 0;
   // With -o discard: lets the worker send the device at most this many discards of what commits

@@ -55,6 +55,10 @@ void Model::commit_until(std::uint64_t event) {
   if (committing_) state_.commit(transaction_ - 1, event);
 }
 
+void Model::unlink_until(std::uint64_t event) {
+  if (committing_) state_.unlink_freed(transaction_ - 1, event);
+}
+
 std::uint64_t Model::send_discards(std::uint64_t most) {
   discards_.commit(state_.take_given_back());
   return discards_.work(state_, most);

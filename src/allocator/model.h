@@ -26,6 +26,7 @@ class Model final : public Decider {
   void begin_commit() override;
   void end_commit() override;
   void commit_until(std::uint64_t event) override;
+  void unlink_until(std::uint64_t event) override;
   void note_event(std::uint64_t event) override { state_.note_event(event); }
   // The transaction that is committing, if one is.
   [[nodiscard]] std::optional<std::uint64_t> committing() const {

@@ -55,6 +55,7 @@ class KernelDecider final : public allocator::Decider {
   void end_commit() override;
   // The kernel gives everything back at once, when the transaction ends.
   void commit_until(std::uint64_t) override {}
+  void unlink_until(std::uint64_t) override {}
   void note_event(std::uint64_t) override {}
   // The kernel's discards are unknown.
   std::uint64_t send_discards(std::uint64_t) override {

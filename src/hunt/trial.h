@@ -35,6 +35,7 @@ class RecordingDecider : public allocator::Decider {
   void begin_commit() override;
   void end_commit() override;
   void commit_until(std::uint64_t event) override { decider_.commit_until(event); }
+  void unlink_until(std::uint64_t event) override { decider_.unlink_until(event); }
   void note_event(std::uint64_t event) override { decider_.note_event(event); }
   std::uint64_t send_discards(std::uint64_t most) override { return decider_.send_discards(most); }
   std::uint64_t trim(allocator::Trim& trim, std::uint64_t most) override {

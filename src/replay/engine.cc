@@ -116,6 +116,8 @@ void Engine::apply(const Op& op) {
       return on_commit(op);
     case Op::Kind::commit_until:
       return decider_->commit_until(op.count);
+    case Op::Kind::unlink_until:
+      return decider_->unlink_until(op.count);
     case Op::Kind::discard_blocks:
       return on_discard(op);
     case Op::Kind::trim_group:

@@ -84,6 +84,7 @@ bool Intake::admit(Op& op) {
     case Op::Kind::end_commit:
       return end_commit(op);
     case Op::Kind::commit_until:
+    case Op::Kind::unlink_until:
     case Op::Kind::lost:
     case Op::Kind::nothing:
       break;
@@ -346,13 +347,21 @@ Result<const Op*> OpReader::next() {
   }
   const Op* op = release();
   if (op == nullptr) op = std::exchange(next_, nullptr);
-  if (op == nullptr || op->kind != Op::Kind::allocate) return op;
-  const std::uint64_t freed = schedule_.commit_before(op->request);
-  if (freed == 0) return op;
-  behind_ = *op;
+  if (op == nullptr) return nullptr;
+  if (op->kind == Op::Kind::allocate)
+    return behind_commit(*op, Op::Kind::commit_until, schedule_.commit_before(op->request));
+  if (op->kind == Op::Kind::free)
+    return behind_commit(*op, Op::Kind::unlink_until, schedule_.progress().estimate(op->ordinal));
+  return op;
+}
+
+// What a commit has done before the operation, if that is known (`freed` is not 0).
+const Op* OpReader::behind_commit(const Op& op, Op::Kind kind, std::uint64_t freed) {
+  if (freed == 0) return &op;
+  behind_ = op;
   now_ = {};
-  now_.kind = Op::Kind::commit_until;
-  now_.ordinal = op->ordinal;
+  now_.kind = kind;
+  now_.ordinal = behind_->ordinal;
   now_.count = freed;
   return &now_;
 }

@@ -156,6 +156,7 @@ class OpReader {
  private:
   [[nodiscard]] Result<const Op*> next_in_place();
   [[nodiscard]] const Op* release();
+  [[nodiscard]] const Op* behind_commit(const Op& op, Op::Kind kind, std::uint64_t freed);
 
   OpStream stream_;
   Contradictions contradictions_;
@@ -165,7 +166,7 @@ class OpReader {
   const Op* next_ = nullptr;            // the stream's next operation, if it has been read
   bool ended_ = false;
   Op now_;                    // an operation that the stream does not hold
-  std::optional<Op> behind_;  // the allocation behind now_, a part of a commit
+  std::optional<Op> behind_;  // the operation behind now_, a part of a commit
 };
 
 }  // namespace e4r::replay

@@ -136,6 +136,7 @@ struct Op {
     end_commit,       // block: its frees become usable
     // what the committing transaction freed up to event `count` becomes usable (Schedule)
     commit_until,
+    unlink_until,  // it has probably given back what was freed up to event `count` (Schedule)
     // group, start, count: clusters that the device is told of; request: the number of the
     // trim_group that sends them, 0 for the worker
     discard_blocks,

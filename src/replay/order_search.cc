@@ -43,8 +43,12 @@ bool changes_space(const Op& op) {
 Status OrderSearch::advance(const Op& op) {
   E4R_CHECK(place_closed(op.ordinal));
   now_ = op.ordinal;
-  if (op.kind == Op::Kind::commit_flushing)
+  if (op.kind == Op::Kind::commit_flushing) {
     entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
+    progress_.begin(now_);
+  } else if (op.kind == Op::Kind::end_commit) {
+    progress_.end(now_);
+  }
   E4R_CHECK(asks(op) ? find_place(op) : Follow::advance(op));
   return held_.empty() || !changes_space(op) ? Status() : place_what_agrees();
 }
@@ -122,6 +126,7 @@ Status OrderSearch::place(const Op& op, const Requests& later) {
 // The commit under way has given back what was freed up to an event before the allocation.
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
+  progress_.add(now_, freed);
   Op commit;
   commit.kind = Op::Kind::commit_until;
   commit.ordinal = op.ordinal;

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "replay/modes.h"
@@ -24,10 +26,16 @@ namespace e4r::replay {
 // - behind operations that come before its closing event,
 // - at its closing event, after a part of the commit under way has given back its clusters.
 // All of this is local: it looks only at allocations that overlap, and never reads the trace again.
+// A commit takes freed extents out of their groups' trees one by one, while threads add others. The
+// shape of the trees decides from 6.18 on how extents merge. A second search takes from the first
+// one how far each commit had come.
 // A stream's goal needs no search, because the closing event shows it (Dictation::goes_on_from).
 class OrderSearch final : public Follow {
  public:
-  using Follow::Follow;
+  // `progress`: of an earlier search over the same trace.
+  OrderSearch(const state::Source& source, std::unique_ptr<allocator::Model> model,
+              const Setup& setup, const TraceFacts& trace, const CommitProgress& progress = {})
+      : Follow(source, std::move(model), setup, trace, Schedule(progress)), found_(progress) {}
 
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
@@ -35,6 +43,7 @@ class OrderSearch final : public Follow {
   // What was found so far. This run has decided some allocations before others that belong before
   // them. Another Follow takes all of them in the order that was found.
   [[nodiscard]] const Schedule& found() const { return found_; }
+  [[nodiscard]] const CommitProgress& progress() const { return progress_; }
   [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
 
  private:
@@ -63,6 +72,7 @@ class OrderSearch final : public Follow {
   bool redo(const Op& op);
 
   Schedule found_;
+  CommitProgress progress_;
   std::vector<Op> held_;           // wait for their place, in the order of the trace
   std::deque<Placed> placed_;      // the last ones, in the order of their decisions
   std::uint64_t now_ = 0;          // the event of the last operation

@@ -4,13 +4,48 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <compare>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace e4r::replay {
+
+// How far each commit had come in giving back what was freed, as allocations have shown that took
+// place meanwhile. All numbers are those of events.
+class CommitProgress {
+ public:
+  // A commit begins, ends. Calls are in the order of events.
+  void begin(std::uint64_t event) { commits_.push_back({event, UINT64_MAX, {}}); }
+  void end(std::uint64_t event) {
+    if (!commits_.empty()) commits_.back().end = event;
+  }
+  // At the event, the commit had given back what was freed up to event `freed`.
+  void add(std::uint64_t event, std::uint64_t freed);
+  [[nodiscard]] bool empty() const;
+
+  // Up to which event the commit under way had given back what was freed, if it went on evenly
+  // between the known points. 0: not known, or no commit is under way.
+  [[nodiscard]] std::uint64_t estimate(std::uint64_t event) const;
+
+ private:
+  struct Point {
+    std::uint64_t event = 0;
+    std::uint64_t freed = 0;
+  };
+  struct Commit {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::vector<Point> points;  // each behind the one before
+  };
+  std::vector<Commit> commits_;
+};
 
 // The order in which overlapping operations of a trace took effect, where it is not the order of
 // OpStream. OrderSearch finds it. It holds for every replay of the trace.
 class Schedule {
  public:
+  Schedule() = default;
+  explicit Schedule(CommitProgress progress) : progress_(std::move(progress)) {}
+
   // Where an allocation takes effect: behind the operation that comes at event `after`. Of several
   // behind the same operation, the one with the lower turn comes first.
   struct Place {
@@ -40,10 +75,12 @@ class Schedule {
     const auto found = commits_.find(request);
     return found == commits_.end() ? 0 : found->second;
   }
+  [[nodiscard]] const CommitProgress& progress() const { return progress_; }
 
  private:
   boost::unordered_flat_map<std::uint64_t, Place> moved_;            // by request
   boost::unordered_flat_map<std::uint64_t, std::uint64_t> commits_;  // by request
+  CommitProgress progress_;
   std::uint64_t turns_ = 0;
 };
 

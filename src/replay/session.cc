@@ -108,6 +108,7 @@ class Session::Replays {
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
                                            const Order&... order) const;
   [[nodiscard]] Result<Followed> find_order(const Setup& recorded, bool beside);
+  [[nodiscard]] Status find_order_again(const Setup& recorded, Followed& best) const;
   [[nodiscard]] Status read_trims();
 
   const state::Source& source_;
@@ -252,7 +253,22 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
     warm_->learn(learnt, source_.geometry.groups);
     E4R_TRY(out, follow_as<OrderSearch>(recorded, false));
   }
+  E4R_CHECK(find_order_again(recorded, out));
   return out;
+}
+
+// Searches with the progress of commits that the search before has found, as long as more decisions
+// come out as recorded.
+Status Session::Replays::find_order_again(const Setup& recorded, Followed& best) const {
+  if (recorded.policy->kernel.freed != state::FreedMerging::parent) return {};
+  for (;;) {
+    const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
+    const std::uint64_t differing = search.agreement().differing();
+    if (differing == 0 || search.progress().empty()) return {};
+    E4R_TRY(Followed next, follow_as<OrderSearch>(recorded, false, search.progress()));
+    if (next.run.engine->agreement().differing() >= differing) return {};
+    best = std::move(next);
+  }
 }
 
 // Follows in the order that a first pass has found, unless that is the order of the trace.

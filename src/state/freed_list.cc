@@ -11,14 +11,22 @@ bool joins(const FreedList::Entry& first, const FreedList::Entry& second) {
   return first.transaction == second.transaction && first.end() == second.start;
 }
 
+// Whether an entry of the tree has clusters of the range.
+template <class Tree>
+bool overlaps(const Tree& tree, std::uint32_t start, std::uint32_t count) {
+  const auto right = tree.lower_bound(start);
+  return (right != tree.end() && right->start < start + count) ||
+         (right != tree.begin() && std::prev(right)->end() > start);
+}
+
 }  // namespace
 
 bool FreedList::add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
                     std::uint64_t transaction, std::uint64_t event) {
-  Tree& tree = by_group_[group];
+  Trees& trees = by_group_[group];
+  Tree& tree = trees.linked;
+  if (overlaps(tree, start, count) || overlaps(trees.unlinked, start, count)) return false;
   const auto right = tree.lower_bound(start);
-  if (right != tree.end() && right->start < start + count) return false;
-  if (right != tree.begin() && std::prev(right)->end() > start) return false;
   const Entry entry = {group, start, count, transaction, event};
   if (merging_ == FreedMerging::neighbours)
     merge_with_neighbours(tree, right, entry);
@@ -30,12 +38,25 @@ bool FreedList::add(std::uint32_t group, std::uint32_t start, std::uint32_t coun
 void FreedList::insert(Tree& tree, const Entry& entry) {
   Node& node = list_.emplace_back(entry);
   node.self = std::prev(list_.end());
+  if (first_linked_ == list_.end()) first_linked_ = node.self;
   tree.insert(node);
 }
 
 void FreedList::remove(Tree& tree, Node& node) {
   tree.erase(tree.iterator_to(node));
+  if (first_linked_ == node.self) ++first_linked_;
   list_.erase(node.self);
+}
+
+void FreedList::unlink(std::uint64_t transaction, std::uint64_t last_event) {
+  for (; first_linked_ != list_.end() && first_linked_->transaction == transaction &&
+         first_linked_->freed_at <= last_event;
+       ++first_linked_) {
+    Trees& trees = by_group_.at(first_linked_->group);
+    trees.linked.erase(trees.linked.iterator_to(*first_linked_));
+    trees.unlinked.insert(*first_linked_);
+    first_linked_->linked = false;
+  }
 }
 
 void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry) {
@@ -85,9 +106,9 @@ std::vector<FreedList::Entry> FreedList::take_committed(std::uint64_t transactio
          list_.front().freed_at <= last_event) {
     Node& node = list_.front();
     out.push_back(node);
-    const auto tree = by_group_.find(node.group);
-    remove(tree->second, node);
-    if (tree->second.empty()) by_group_.erase(tree);
+    const auto trees = by_group_.find(node.group);
+    remove(node.linked ? trees->second.linked : trees->second.unlinked, node);
+    if (trees->second.linked.empty() && trees->second.unlinked.empty()) by_group_.erase(trees);
   }
   return out;
 }

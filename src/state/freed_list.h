@@ -45,35 +45,46 @@ class FreedList {
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count, std::uint64_t transaction,
            std::uint64_t event = 0);
 
+  // The commit of `transaction` has taken these entries out of their groups' trees: the ones at the
+  // head of the list, up to the first one behind `last_event`. Later extents are added to the trees
+  // without them. The entries stay on the list.
+  void unlink(std::uint64_t transaction, std::uint64_t last_event);
+
   // Removes and returns the entries of `transaction` at the head of the list, oldest first. Stops
   // at the first entry of another transaction, and at the first one behind `last_event`.
   [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction,
                                                   std::uint64_t last_event = UINT64_MAX);
 
   [[nodiscard]] const auto& entries() const { return list_; }
-  // Calls fn(entry) for each entry of one group, in the order of clusters.
+  // Calls fn(entry) for each entry of one group.
   template <class Fn>
   void for_group(std::uint32_t group, Fn fn) const {
-    const auto tree = by_group_.find(group);
-    if (tree == by_group_.end()) return;
-    for (const Node& node : tree->second) fn(static_cast<const Entry&>(node));
+    const auto trees = by_group_.find(group);
+    if (trees == by_group_.end()) return;
+    for (const Node& node : trees->second.linked) fn(static_cast<const Entry&>(node));
+    for (const Node& node : trees->second.unlinked) fn(static_cast<const Entry&>(node));
   }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
  private:
-  // The tree has the shape of the kernel's. Both are red-black trees with textbook rebalancing that
-  // replace a removed node by the next higher one.
   using Hook =
       boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
   struct Node : Entry, Hook {
     explicit Node(const Entry& entry) : Entry(entry) {}
     std::list<Node>::iterator self;
+    bool linked = true;
   };
   struct ByStart {
     using type = std::uint32_t;
     type operator()(const Node& node) const { return node.start; }
   };
   using Tree = boost::intrusive::set<Node, boost::intrusive::key_of_value<ByStart>>;
+  struct Trees {
+    // Has the shape of the kernel's tree. Both are red-black trees with textbook rebalancing that
+    // replace a removed node by the next higher one.
+    Tree linked;
+    Tree unlinked;  // what unlink() has taken out of the other one
+  };
 
   void insert(Tree& tree, const Entry& entry);
   void remove(Tree& tree, Node& node);
@@ -81,8 +92,9 @@ class FreedList {
   void merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry);
 
   FreedMerging merging_;
-  std::list<Node> list_;
-  std::unordered_map<std::uint32_t, Tree> by_group_;
+  std::list<Node> list_;  // begins with the unlinked ones
+  std::list<Node>::iterator first_linked_ = list_.end();
+  std::unordered_map<std::uint32_t, Trees> by_group_;
 };
 
 }  // namespace e4r::state

@@ -170,6 +170,11 @@ class FsState {
   // Returns the clusters that `transaction` freed, or those freed up to an event (note_event).
   // Counts ranges that cannot be given back in bad_frees().
   void commit(std::uint64_t transaction, std::uint64_t last_event = UINT64_MAX);
+  // The commit of `transaction` has taken what was freed up to an event out of the groups' trees
+  // (FreedList::unlink).
+  void unlink_freed(std::uint64_t transaction, std::uint64_t last_event) {
+    freed_.unlink(transaction, last_event);
+  }
   // Later frees belong to this event of the trace.
   void note_event(std::uint64_t event) { event_ = event; }
   [[nodiscard]] const FreedList& freed() const { return freed_; }

@@ -69,6 +69,7 @@ struct Script {
       case Op::Kind::reload_group:
         return fmt::format("r{}", op.group);
       case Op::Kind::commit_until:
+      case Op::Kind::unlink_until:
         return "until";
       case Op::Kind::discard_blocks:
         return fmt::format("s{}/{}/{}", op.group, op.start, op.count);

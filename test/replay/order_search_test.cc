@@ -53,10 +53,15 @@ class Writers {
   }
   void commit() {
     trace_.add_commit(EventKind::commit_flushing, ++transaction_);
+    began_ = trace_.events().size();
     model_->begin_commit();
   }
   // The commit gives back what was freed up to some event.
   void commit_partly() { model_->commit_until(rng_.below(trace_.events().size()) + 1); }
+  // The commit gives back this share of what was freed before it began.
+  void commit_share(double share) {
+    model_->commit_until(static_cast<std::uint64_t>(share * static_cast<double>(began_)));
+  }
   void end_commit() {
     model_->end_commit();
     trace_.add_commit(EventKind::end_commit, transaction_);
@@ -140,6 +145,7 @@ class Writers {
   std::uint64_t stream_goals_ = 0;
   std::uint64_t asked_ = 0;
   std::uint64_t transaction_ = 0;
+  std::uint64_t began_ = 0;  // the event at which the last commit began
 };
 
 void expect_exact(Writers& writers, const std::string& what) {
@@ -210,6 +216,47 @@ TEST(OrderSearch, FindsNearlyAlwaysHowMuchACommitHasGivenBack) {
 // the tree of their group by then (FreedMerging::parent). Only decisions that differ show that.
 TEST(OrderSearch, FindsNearlyAllOfACommitThatShapesTheNext) {
   EXPECT_GE(followed_share("linux-7.3", 1, commit_in_parts), 0.99);
+}
+
+// Writes a trace in which a writer goes on while a commit gives back its clusters one by one.
+void commit_evenly(Writers& writers) {
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 2000; ++i) writers.step();
+    writers.commit();
+    for (int part = 0; part < 200; ++part) {
+      writers.commit_share(part / 200.0);
+      writers.step();
+    }
+    writers.end_commit();
+  }
+}
+
+TEST(OrderSearch, FindsAllOfACommitThatGoesOnEvenly) {
+  EXPECT_EQ(followed_share("linux-7.3", 1, commit_evenly), 1.0);
+}
+
+TEST(CommitProgress, IsEvenBetweenKnownPoints) {
+  replay::CommitProgress progress;
+  EXPECT_TRUE(progress.empty());
+  progress.add(5, 1);  // no commit has begun
+  EXPECT_TRUE(progress.empty());
+  progress.begin(100);
+  progress.add(120, 40);
+  EXPECT_EQ(progress.estimate(119), 0u);
+  EXPECT_EQ(progress.estimate(150), 40u);
+  progress.add(130, 50);
+  progress.add(140, 80);
+  progress.add(140, 90);  // a later allocation at the same event
+  progress.end(200);
+  EXPECT_EQ(progress.estimate(99), 0u);
+  EXPECT_EQ(progress.estimate(104), 0u);   // would be 0: 2.5 for each event
+  EXPECT_EQ(progress.estimate(112), 20u);  // as fast as between the first and the last point
+  EXPECT_EQ(progress.estimate(125), 45u);
+  EXPECT_EQ(progress.estimate(135), 70u);
+  EXPECT_EQ(progress.estimate(160), 140u);
+  EXPECT_EQ(progress.estimate(201), 0u);
+  progress.begin(300);
+  EXPECT_EQ(progress.estimate(310), 0u);
 }
 
 }  // namespace

@@ -61,5 +61,40 @@ TEST(FreedList, MergesWithItsParentAlone) {
   EXPECT_TRUE(list.empty());
 }
 
+// Of 10, 30 and 20, the last one becomes the root. So 21 goes below 30, and merges with nothing.
+// Once the first transaction has left the tree, 21 goes below 20.
+TEST(FreedList, UnlinkedEntriesDoNotShapeTheTree) {
+  for (const bool unlinks : {false, true}) {
+    FreedList list(FreedMerging::parent);
+    EXPECT_TRUE(list.add(0, 10, 1, 1, 1));
+    EXPECT_TRUE(list.add(0, 30, 1, 1, 2));
+    EXPECT_TRUE(list.add(0, 20, 1, 2, 3));
+    if (unlinks) list.unlink(1, 2);
+    EXPECT_TRUE(list.add(0, 21, 1, 2, 4));
+    EXPECT_EQ(list.entries().size(), unlinks ? 3u : 4u);
+  }
+}
+
+TEST(FreedList, KeepsUnlinkedEntriesUntilTheyAreTaken) {
+  FreedList list(FreedMerging::parent);
+  EXPECT_TRUE(list.add(0, 10, 2, 1, 1));
+  EXPECT_TRUE(list.add(1, 10, 2, 1, 2));
+  EXPECT_TRUE(list.add(0, 20, 2, 1, 3));
+  list.unlink(2, 9);  // the head of the list belongs to another transaction
+  list.unlink(1, 1);
+  EXPECT_FALSE(list.add(0, 11, 1, 2, 4));  // unlinked, and still listed
+  EXPECT_FALSE(list.add(0, 21, 1, 2, 4));
+  EXPECT_TRUE(list.add(0, 12, 2, 2, 4));
+  std::uint32_t clusters = 0;
+  list.for_group(0, [&](const FreedList::Entry& entry) { clusters += entry.count; });
+  EXPECT_EQ(clusters, 6u);
+  const auto taken = list.take_committed(1);
+  ASSERT_EQ(taken.size(), 3u);
+  EXPECT_EQ(taken[0].start, 10u);
+  EXPECT_EQ(taken[2].start, 20u);
+  EXPECT_EQ(list.take_committed(2).size(), 1u);
+  EXPECT_TRUE(list.empty());
+}
+
 }  // namespace
 }  // namespace e4r::state
