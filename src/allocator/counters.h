@@ -21,6 +21,9 @@ struct Counters {
     std::uint64_t useless_loops = 0;
     std::uint64_t bad_suggestions = 0;
     std::uint64_t extents_scanned = 0;
+    // Groups that another CPU had locked. A kernel looks at the lock before it considers a group
+    // and again behind that (ext4_mb_scan_group, Linux 6.18), so it may have considered them.
+    std::uint64_t passed_over = 0;
   };
   std::array<PerCriterion, mb::kCriteria> by_criterion{};
   std::uint64_t requests = 0;

@@ -118,7 +118,10 @@ bool GroupSearch::leave(std::uint32_t group) {
 // Looks at one group, and searches it if it is good enough.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
-  if (tries_lock(policy_, rung) && leave(group)) return;
+  if (tries_lock(policy_, rung) && leave(group)) {
+    ++search_.counters[rung.criterion].passed_over;
+    return;
+  }
   const bool good = good_enough(rung, group);
   search_.tell(&SearchObserver::on_group, search_, rung, state_.group(group));
   if (good) scan(rung, state_.group(group));

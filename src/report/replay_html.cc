@@ -170,8 +170,7 @@ std::string summary(const ReplayReport& report, const results::Outcome& run) {
                      format_count(run.groups->compared - run.groups->differing),
                      "of " + format_count(run.groups->compared)});
   if (run.kernel_stats)
-    lines.push_back({0, "counters of mb_stats",
-                     format_count(run.kernel_stats->compared - run.kernel_stats->differing.size()),
+    lines.push_back({0, "counters of mb_stats", format_count(run.kernel_stats->equal_ones()),
                      "of " + format_count(run.kernel_stats->compared)});
   if (!lines.empty()) out += html_card("Equal in the kernel's own account", lines);
   return out + "</div>\n" + html_facts(report);
@@ -211,12 +210,12 @@ std::string kernel_account(const results::Outcome& run) {
   std::string out;
   for (const std::string& line : {groups_text(run), stats_text(run)})
     if (!line.empty()) out += fmt::format("<p>{}</p>\n", html_escape(line));
-  if (run.kernel_stats && !run.kernel_stats->differing.empty()) {
-    out += "<ul>\n";
-    for (const std::string& line : run.kernel_stats->differing)
-      out += fmt::format("<li>{}</li>\n", html_escape(line));
-    out += "</ul>\n";
-  }
+  std::string items;
+  if (run.kernel_stats)
+    for (const auto* lines : {&run.kernel_stats->differing, &run.kernel_stats->open})
+      for (const std::string& line : *lines)
+        items += fmt::format("<li>{}</li>\n", html_escape(line));
+  if (!items.empty()) out += "<ul>\n" + items + "</ul>\n";
   return out.empty() ? out : "<h2>The kernel's own account</h2>\n" + out;
 }
 

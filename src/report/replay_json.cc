@@ -91,6 +91,7 @@ json::value verification_json(const results::Outcome& run) {
     out["mb_stats_equal"] = run.kernel_stats->equal();
     out["mb_stats_compared"] = run.kernel_stats->compared;
     out["mb_stats_differing"] = json::value_from(run.kernel_stats->differing);
+    out["mb_stats_open"] = json::value_from(run.kernel_stats->open);
     out["mb_stats_missing"] = json::value_from(run.kernel_stats->missing);
     out["mb_stats_not_modelled"] = json::value_from(run.kernel_stats->not_modelled);
   }

@@ -213,7 +213,9 @@ std::string stats_text(const results::Outcome& run) {
   if (!run.kernel_stats) return {};
   const stats::MbStatsComparison& s = *run.kernel_stats;
   std::string text =
-      fmt::format("mb_stats: {} of {} counters equal", s.compared - s.differing.size(), s.compared);
+      fmt::format("mb_stats: {} of {} counters equal", format_count(s.equal_ones()), s.compared);
+  if (!s.open.empty())
+    text += fmt::format(", {} within what locked groups leave open", s.open.size());
   if (!s.missing.empty())
     text += fmt::format(" (missing in the kernel's text: {})", fmt::join(s.missing, ", "));
   if (!s.not_modelled.empty())

@@ -261,8 +261,10 @@ std::string kernel_files(const results::Outcome& run) {
   std::string text;
   for (const std::string& line : {groups_text(run), stats_text(run)})
     if (!line.empty()) text += line + "\n";
-  if (run.kernel_stats)
+  if (run.kernel_stats) {
     for (const std::string& line : run.kernel_stats->differing) text += "  " + escape(line) + "\n";
+    for (const std::string& line : run.kernel_stats->open) text += "  " + escape(line) + "\n";
+  }
   return text;
 }
 

@@ -24,7 +24,8 @@ namespace e4r::stats {
 struct MbStat {
   std::string name;
   std::uint64_t value = 0;
-  bool later = false;  // only kernels later than the policy's print it
+  bool later = false;      // only kernels later than the policy's print it
+  std::uint64_t open = 0;  // how many more the kernel may have counted
 };
 
 // allocator::Counters, each of them known or not: a kernel prints some, and a trace shows fewer.
@@ -75,8 +76,13 @@ struct KnownCounters {
 struct MbStatsComparison {
   std::uint64_t compared = 0;
   std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
+  std::vector<std::string> open;          // "cr0_stats/hits: kernel 8, replay 7 to 9"
   std::vector<std::string> not_modelled;  // counters that the replay lacks
   std::vector<std::string> missing;  // counters that the policy's kernel prints but the text lacks
+  // Counters that have one value, and the kernel has the same.
+  [[nodiscard]] std::uint64_t equal_ones() const {
+    return compared - differing.size() - open.size();
+  }
   // True if something was compared, no counter is missing and no counter differs.
   [[nodiscard]] bool equal() const { return compared > 0 && missing.empty() && differing.empty(); }
 };

@@ -175,7 +175,7 @@ ReplayReport make_verified() {
   for (std::uint64_t i = 1; i <= 4; ++i) same.course.at(i).join({1, i == 2 ? 0u : 1u});
   same.divergences.push_back({2, 9, 0, 1, 12, replay::Race::inodes, "block", "<kernel>", "&model"});
   run.free_run = same;
-  run.kernel_stats = stats::MbStatsComparison{3, {"lost: <2>"}, {}, {}};
+  run.kernel_stats = stats::MbStatsComparison{3, {"lost: <2>"}, {}, {}, {}};
   return report;
 }
 

@@ -182,6 +182,32 @@ TEST(MbStats, WhatTheKernelsTextLacksIsNotEqual) {
   EXPECT_FALSE(none.equal()) << "nothing was compared";
 }
 
+// A kernel may or may not count a group whose lock is held.
+TEST(MbStats, LockedGroupsLeaveACounterOpen) {
+  const auto& policy = *allocator::find_policy("linux-7.3");
+  allocator::Counters counters;
+  counters[mb::Criterion::cr0].groups_considered = 5;
+  counters[mb::Criterion::cr0].passed_over = 2;
+  const auto compared = [&](std::uint64_t kernels) {
+    std::vector<MbStat> kernel = mb_stats(policy, {});
+    for (MbStat& stat : kernel)
+      if (stat.name == "cr0_stats/groups_considered") stat.value = kernels;
+    return compare_mb_stats(kernel, mb_stats(policy, counters));
+  };
+  for (const std::uint64_t within : {5, 6, 7}) {
+    const MbStatsComparison result = compared(within);
+    EXPECT_TRUE(result.equal()) << within;
+    EXPECT_EQ(result.equal_ones(), result.compared - 1);
+    ASSERT_EQ(result.open.size(), 1u);
+    EXPECT_EQ(result.open[0],
+              fmt::format("cr0_stats/groups_considered: kernel {}, replay 5 to 7", within));
+  }
+  for (const std::uint64_t beyond : {4, 8}) {
+    EXPECT_FALSE(compared(beyond).equal()) << beyond;
+    EXPECT_EQ(compared(beyond).differing.size(), 1u);
+  }
+}
+
 // A group that the kernel's text lacks counts as different.
 TEST(MbGroups, AGroupThatIsMissingDiffers) {
   state::Source source;
