@@ -112,6 +112,7 @@ Status OrderSearch::place_closed(std::uint64_t event) {
 Status OrderSearch::place(const Op& op, const Requests& later) {
   if (op.scheduled) found_.move(op.request, now_);
   for (const std::uint64_t request : later) found_.move(request, now_);
+  note_missing(op);
   const std::uint64_t conflicts = agreement().conflicts;
   E4R_CHECK(Follow::advance(op));
   trials_left_ += kTrialsPerDecision;
@@ -126,12 +127,45 @@ Status OrderSearch::place(const Op& op, const Requests& later) {
 // The commit under way has given back what was freed up to an event before the allocation.
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
-  progress_.add(now_, freed);
+  progress_.add_given(now_, freed);
   Op commit;
   commit.kind = Op::Kind::commit_until;
   commit.ordinal = op.ordinal;
   commit.count = freed;
   return Follow::advance(commit);
+}
+
+// Notes which extent of the decision's group the commit under way has not given back: the first
+// one after which the decision would no longer come out as recorded.
+void OrderSearch::note_missing(const Op& op) {
+  const std::optional<std::uint64_t> transaction = model().committing();
+  if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
+  state::FsState& state = model().own_state();
+  std::vector<state::FreedList::Entry> entries;
+  state.freed().for_group(op.closing.result.group, [&](const state::FreedList::Entry& entry) {
+    if (entry.transaction == *transaction) entries.push_back(entry);
+  });
+  std::ranges::sort(entries, {}, &state::FreedList::Entry::freed_at);
+  const auto agrees_with = [&](std::size_t count) {
+    const std::span<const state::FreedList::Entry> given = std::span(entries).first(count);
+    std::size_t done = 0;
+    const auto group = [&](const state::FreedList::Entry& entry) -> state::Group& {
+      return state.group(entry.group);
+    };
+    while (done < count && state.give(group(given[done]), given[done].start, given[done].count))
+      ++done;
+    const bool agree = done < count || agrees(op);
+    while (done-- > 0) (void)state.take(group(given[done]), given[done].start, given[done].count);
+    return agree;
+  };
+  // Finds the least number of extents after which it does not, if that is so of more as well.
+  std::size_t low = 0, high = entries.size();
+  if (high == 0 || !agrees_with(0) || agrees_with(high)) return;
+  while (high - low > 1) {
+    const std::size_t middle = low + (high - low) / 2;
+    (agrees_with(middle) ? low : high) = middle;
+  }
+  progress_.add_missing(now_, entries[low].freed_at);
 }
 
 // Finds the least part of the commit under way after which the decision would come out as recorded:

@@ -62,6 +62,7 @@ class OrderSearch final : public Follow {
   Status place_closed(std::uint64_t event);
   Status place(const Op& op, const Requests& later = {});
   Status commit_before(const Op& op, std::uint64_t freed);
+  void note_missing(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   template <class Matters>
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);

@@ -6,33 +6,35 @@
 
 namespace e4r::replay {
 
-void CommitProgress::add(std::uint64_t event, std::uint64_t freed) {
+void CommitProgress::add_given(std::uint64_t event, std::uint64_t freed) {
+  if (!commits_.empty()) commits_.back().given.push_back({event, freed});
+}
+
+void CommitProgress::add_missing(std::uint64_t event, std::uint64_t freed) {
   if (commits_.empty()) return;
-  std::vector<Point>& points = commits_.back().points;
-  if (!points.empty() && points.back().event == event) points.pop_back();
-  points.push_back({event, freed});
+  // What is missing now was missing before.
+  std::vector<Point>& missing = commits_.back().missing;
+  while (!missing.empty() && missing.back().freed >= freed) missing.pop_back();
+  missing.push_back({event, freed});
 }
 
 bool CommitProgress::empty() const {
-  return std::ranges::all_of(commits_, [](const Commit& commit) { return commit.points.empty(); });
+  return std::ranges::all_of(commits_, [](const Commit& commit) { return commit.given.empty(); });
 }
 
 std::uint64_t CommitProgress::estimate(std::uint64_t event) const {
   const auto next = std::ranges::upper_bound(commits_, event, {}, &Commit::begin);
-  if (next == commits_.begin() || std::prev(next)->end < event) return 0;
-  const std::vector<Point>& points = std::prev(next)->points;
-  if (points.size() < 2) return points.empty() || event < points[0].event ? 0 : points[0].freed;
-  auto to = std::ranges::upper_bound(points, event, {}, &Point::event);
-  Point from = points.front();
-  if (to == points.begin() || to == points.end())
-    to = std::prev(points.end());  // before or behind all points: as fast as between them
-  else
-    from = *std::prev(to);
-  const double rate =
-      static_cast<double>(to->freed - from.freed) / static_cast<double>(to->event - from.event);
-  const double distance = static_cast<double>(event) - static_cast<double>(from.event);
-  return static_cast<std::uint64_t>(
-      std::max(0.0, static_cast<double>(from.freed) + rate * distance));
+  if (next == commits_.begin()) return 0;
+  const auto commit = std::prev(next);
+  if (commit->end < event || commit->given.empty()) return 0;
+  // All that the transaction freed lies between the beginnings of two commits.
+  std::uint64_t least = commit == commits_.begin() ? 0 : std::prev(commit)->begin;
+  std::uint64_t most = commit->begin;
+  const auto after = std::ranges::upper_bound(commit->given, event, {}, &Point::event);
+  if (after != commit->given.begin()) least = std::prev(after)->freed;
+  const auto missing = std::ranges::lower_bound(commit->missing, event, {}, &Point::event);
+  if (missing != commit->missing.end()) most = missing->freed;
+  return least < most ? least + (most - least) / 2 : least;
 }
 
 }  // namespace e4r::replay

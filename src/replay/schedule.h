@@ -14,16 +14,18 @@ namespace e4r::replay {
 class CommitProgress {
  public:
   // A commit begins, ends. Calls are in the order of events.
-  void begin(std::uint64_t event) { commits_.push_back({event, UINT64_MAX, {}}); }
+  void begin(std::uint64_t event) { commits_.push_back({event, UINT64_MAX, {}, {}}); }
   void end(std::uint64_t event) {
     if (!commits_.empty()) commits_.back().end = event;
   }
-  // At the event, the commit had given back what was freed up to event `freed`.
-  void add(std::uint64_t event, std::uint64_t freed);
+  // At the event, the commit had given back what was freed up to event `freed`, or had not yet
+  // given back what was freed there.
+  void add_given(std::uint64_t event, std::uint64_t freed);
+  void add_missing(std::uint64_t event, std::uint64_t freed);
   [[nodiscard]] bool empty() const;
 
-  // Up to which event the commit under way had given back what was freed, if it went on evenly
-  // between the known points. 0: not known, or no commit is under way.
+  // Up to which event the commit under way had given back what was freed: halfway between what it
+  // surely had and what it may have. 0: no commit is under way, or nothing shows how far it was.
   [[nodiscard]] std::uint64_t estimate(std::uint64_t event) const;
 
  private:
@@ -34,7 +36,8 @@ class CommitProgress {
   struct Commit {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::vector<Point> points;  // each behind the one before
+    std::vector<Point> given;    // each behind the one before
+    std::vector<Point> missing;  // likewise
   };
   std::vector<Commit> commits_;
 };

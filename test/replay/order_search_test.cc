@@ -235,28 +235,33 @@ TEST(OrderSearch, FindsAllOfACommitThatGoesOnEvenly) {
   EXPECT_EQ(followed_share("linux-7.3", 1, commit_evenly), 1.0);
 }
 
-TEST(CommitProgress, IsEvenBetweenKnownPoints) {
+TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {
   replay::CommitProgress progress;
-  EXPECT_TRUE(progress.empty());
-  progress.add(5, 1);  // no commit has begun
+  progress.add_given(5, 1);  // no commit has begun
+  progress.add_missing(5, 2);
   EXPECT_TRUE(progress.empty());
   progress.begin(100);
-  progress.add(120, 40);
-  EXPECT_EQ(progress.estimate(119), 0u);
-  EXPECT_EQ(progress.estimate(150), 40u);
-  progress.add(130, 50);
-  progress.add(140, 80);
-  progress.add(140, 90);  // a later allocation at the same event
+  progress.add_missing(110, 10);
+  EXPECT_TRUE(progress.empty());
+  EXPECT_EQ(progress.estimate(105), 0u);  // nothing shows that it gave anything
+  progress.add_given(120, 40);
+  progress.add_missing(130, 70);
+  progress.add_missing(135, 60);  // so it was missing at 130 as well
+  progress.add_given(140, 80);
   progress.end(200);
   EXPECT_EQ(progress.estimate(99), 0u);
-  EXPECT_EQ(progress.estimate(104), 0u);   // would be 0: 2.5 for each event
-  EXPECT_EQ(progress.estimate(112), 20u);  // as fast as between the first and the last point
-  EXPECT_EQ(progress.estimate(125), 45u);
-  EXPECT_EQ(progress.estimate(135), 70u);
-  EXPECT_EQ(progress.estimate(160), 140u);
+  EXPECT_EQ(progress.estimate(110), 5u);
+  EXPECT_EQ(progress.estimate(115), 30u);  // up to 60
+  EXPECT_EQ(progress.estimate(120), 50u);
+  EXPECT_EQ(progress.estimate(135), 50u);
+  EXPECT_EQ(progress.estimate(136), 70u);  // nothing shows that less was given than all
+  EXPECT_EQ(progress.estimate(140), 90u);
   EXPECT_EQ(progress.estimate(201), 0u);
   progress.begin(300);
-  EXPECT_EQ(progress.estimate(310), 0u);
+  progress.add_given(310, 150);
+  progress.add_missing(320, 140);           // contradicts it
+  EXPECT_EQ(progress.estimate(305), 120u);  // freed behind the beginning of the commit before
+  EXPECT_EQ(progress.estimate(315), 150u);
 }
 
 }  // namespace
