@@ -16,6 +16,7 @@
 #include "trace/packed.h"
 #include "util/parallel.h"
 #include "util/progress.h"
+#include "util/rng.h"
 
 namespace e4r::replay {
 
@@ -83,6 +84,10 @@ class Session::Replays {
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
 
   [[nodiscard]] std::vector<Result<Run>> what_if_in_lockstep(std::span<const Setup> setups) const;
+
+  [[nodiscard]] Status in_other_orders(
+      const Setup& setup, std::size_t orders, unsigned threads,
+      const std::function<void(std::size_t number, const Run& run)>& see) const;
 
   [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
 
@@ -195,6 +200,43 @@ std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
     ++end;
   }
   return runs;
+}
+
+Status Session::Replays::in_other_orders(
+    const Setup& setup, std::size_t orders, unsigned threads,
+    const std::function<void(std::size_t number, const Run& run)>& see) const {
+  struct Overlapping {
+    std::uint64_t request, asked_at, closed_at;
+  };
+  std::vector<Overlapping> overlapping;
+  const auto events = trace_.cursor();
+  OpReader ops(*events, source_.geometry, warm() != nullptr, kTraceOrder);
+  for (;;) {
+    E4R_TRY(const Op* op, ops.next());
+    if (op == nullptr) break;
+    if (op->kind == Op::Kind::allocate && op->closing.seen && op->race == Race::allocator)
+      overlapping.push_back({op->request, op->ordinal, closed_at(*op)});
+  }
+  if (overlapping.empty()) return {};
+  std::vector<Status> results(orders + 1);
+  parallel_for(threads, results.size(), [&](std::size_t number) {
+    InputTable inputs = inputs_;
+    Rng rng(number);
+    for (const Overlapping& one : overlapping) {
+      if (number == 0) break;
+      inputs.schedule.keep(one.request);
+      if (one.closed_at <= one.asked_at) continue;
+      const std::uint64_t later = rng.below(one.closed_at - one.asked_at);
+      if (later > 0) inputs.schedule.move(one.request, one.asked_at + later);
+    }
+    const auto ran = run<WhatIf>(setup, inputs);
+    if (ran.ok())
+      see(number, *ran);
+    else
+      results[number] = ran.error();
+  });
+  for (const Status& result : results) E4R_CHECK(result);
+  return {};
 }
 
 Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
@@ -394,6 +436,12 @@ std::size_t Session::in_lockstep(std::span<const Setup> setups, unsigned threads
   const std::size_t rounds = (setups.size() + most * threads - 1) / (most * threads);
   const std::size_t parts = std::max<std::size_t>(rounds * threads, 1);
   return std::max<std::size_t>((setups.size() + parts - 1) / parts, 1);
+}
+
+Status Session::in_other_orders(
+    const Setup& setup, std::size_t orders, unsigned threads,
+    const std::function<void(std::size_t number, const Run& run)>& see) const {
+  return replays_->in_other_orders(setup, orders, thread_count(threads), see);
 }
 
 Result<SideBySide> Session::side_by_side(const Setup& setup) {

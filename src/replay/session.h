@@ -95,6 +95,13 @@ class Session {
   [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups,
                                                  unsigned threads) const;
 
+  // Replays under the setup in the order that was found (number 0), and then with all overlapping
+  // allocations at random moments between request and closing event, in so many other orders. Calls
+  // see(number, run) for each, from any of the threads. Calls nothing if no allocations overlap.
+  [[nodiscard]] Status in_other_orders(
+      const Setup& setup, std::size_t orders, unsigned threads,
+      const std::function<void(std::size_t number, const Run& run)>& see) const;
+
   // Begins a replay in which the caller advances each of the setup's writers. The session must
   // outlive it.
   [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);

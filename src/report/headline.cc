@@ -23,7 +23,8 @@ std::string against_first(const HeadlineFigure& figure, std::size_t first, std::
              to = results::number_of(figure.values[column]);
   if (!from || *from <= 0 || !to) return {};
   const double times = *to / *from;
-  if (std::abs(times - 1) < kSame) return figure.lead + " " + figure.same;
+  if (std::abs(times - 1) < kSame || std::abs(times - 1) * 100 <= figure.luck)
+    return figure.lead + " " + figure.same;
   if (times > kManyTimes)
     return fmt::format("{} {:.1f}\u00a0times {}", figure.lead, times, figure.same);
   return fmt::format("{} {:.1f}\u00a0% {}", figure.lead, std::abs(times - 1) * 100,
@@ -71,15 +72,24 @@ std::vector<HeadlineFigure> key_figures(const ReplayReport& report) {
                           "fewer steps",
                           "more steps",
                           "as many steps",
-                          {}};
-  HeadlineFigure extents = {"Extents per file", "files lie in",    "fewer extents",
-                            "more extents",     "as many extents", {}};
+                          {},
+                          luck_of(report, steps_per_request)};
+  const results::Row& extents_row = *results::find_row("files/avg_extents");
+  const results::Row& free_row = *results::find_row("free_extents/avg_kb");
+  HeadlineFigure extents = {"Extents per file",
+                            "files lie in",
+                            "fewer extents",
+                            "more extents",
+                            "as many extents",
+                            {},
+                            luck_of(report, extents_row.of)};
   HeadlineFigure free = {
-      "Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
+      "Average free extent, KB",   "free extents are", "shorter", "longer", "as long", {},
+      luck_of(report, free_row.of)};
   const std::vector<Column> beside = columns(report);
   for (const Column& column : beside) steps.values.push_back(steps_per_request(*column.run));
-  extents.values = values_of(*results::find_row("files/avg_extents"), beside);
-  free.values = values_of(*results::find_row("free_extents/avg_kb"), beside);
+  extents.values = values_of(extents_row, beside);
+  free.values = values_of(free_row, beside);
   return {steps, extents, free};
 }
 

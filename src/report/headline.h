@@ -14,6 +14,7 @@ struct HeadlineFigure {
   std::string label;
   std::string lead, fewer, more, same;
   std::vector<results::Value> values;  // of each column
+  double luck = 0;                     // luck_of()
 };
 
 // The three that say most: what searches cost, in how many pieces files lie, how long free extents

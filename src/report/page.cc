@@ -156,6 +156,7 @@ std::string html_facts(const ReplayReport& report) {
     text.front() = static_cast<char>(std::toupper(text.front()));
     out += fact(text);
   }
+  if (const std::string luck = luck_text(report); !luck.empty()) out += fact("Luck: " + luck);
   for (const results::Outcome& run : report.runs)
     if (run.unverified())
       out += fact(
@@ -176,8 +177,7 @@ std::string html_rows(const ReplayReport& report) {
     out += "<tr class=\"row\">" + cell(row.label) +
            cell(row.start ? results::text_of(row.of(report.start)) : "");
     for (const results::Value& value : values) out += cell(results::text_of(value));
-    if (report.runs.size() == 2)
-      out += cell(results::change_text(values[first_policy(report)], values.back()));
+    if (report.runs.size() == 2) out += cell(change_text(report, row, values));
     out += "</tr>\n";
   }
   return out + "</tbody></table>\n";

@@ -23,7 +23,8 @@ std::string card(const ReplayReport& report, const HeadlineFigure& figure) {
     lines.push_back(
         {all[i].recorded ? kRecordedSeries : i - first + 1, all[i].name,
          results::text_of(figure.values[i]),
-         i <= first ? "" : results::change_text(figure.values[first], figure.values[i])});
+         i <= first ? ""
+                    : results::change_text(figure.values[first], figure.values[i], figure.luck)});
   return html_card(figure.label, lines);
 }
 

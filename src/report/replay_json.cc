@@ -177,6 +177,14 @@ json::object trace_json(const ReplayReport& report) {
           {"by_kind", std::move(kinds)}};
 }
 
+// How much each figure varies in other orders.
+json::object luck_json(const ReplayReport& report) {
+  json::object percent;
+  for (const results::Row& row : results::rows())
+    if (const double luck = luck_of(report, row.of); luck != 0) percent[row.key] = luck;
+  return {{"orders", report.orders.size() - 1}, {"percent", std::move(percent)}};
+}
+
 json::array not_modelled_json(const ReplayReport& report) {
   json::array out;
   for (const NotModelled& what : report.not_modelled) out.emplace_back(what.option);
@@ -204,6 +212,7 @@ std::string replay_json(const ReplayReport& report) {
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
   if (report.recorded) document["recorded"] = recorded_json(report);
   document["runs"] = std::move(runs);
+  if (!report.orders.empty()) document["luck"] = luck_json(report);
   if (report.fragmented) document["fragmented_files"] = fragmented_json(report);
   return json_text(document);
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <cmath>
 
 #include <algorithm>
 #include <optional>
@@ -71,6 +72,32 @@ std::vector<results::Value> values_of(const results::Row& row, const std::vector
 std::string change_head(const ReplayReport& report) {
   return report.runs.size() == 2 ? fmt::format("against {}", report.runs.front().policy->name)
                                  : std::string();
+}
+
+double luck_of(const ReplayReport& report,
+               const std::function<results::Value(const results::Outcome&)>& figure) {
+  if (report.orders.empty()) return 0;
+  const auto base = results::number_of(figure(report.orders.front()));
+  if (!base || *base == 0) return 0;
+  double most = 0;
+  for (const results::Outcome& run : report.orders)
+    if (const auto value = results::number_of(figure(run)))
+      most = std::max(most, std::abs(*value - *base) / std::abs(*base) * 100);
+  return most;
+}
+
+std::string luck_text(const ReplayReport& report) {
+  if (report.orders.empty()) return {};
+  const bool varies = std::ranges::any_of(
+      results::rows(), [&](const results::Row& row) { return luck_of(report, row.of) != 0; });
+  return fmt::format("{} under {} in {} other orders of overlapping requests",
+                     varies ? "how much a figure varies" : "no figure varies",
+                     report.recorded_policy, report.orders.size() - 1);
+}
+
+std::string change_text(const ReplayReport& report, const results::Row& row,
+                        const std::vector<results::Value>& values) {
+  return results::change_text(values[first_policy(report)], values.back(), luck_of(report, row.of));
 }
 
 bool is_shown(const results::Row& row, const std::vector<results::Value>& values) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +72,9 @@ struct ReplayReport {
   std::optional<RecordedKernel> kernel;   // of replay
   replay::Contradictions contradictions;  // of the trace, as following it found them
   std::vector<results::Outcome> runs;
+  // Under the recorded policy: in the order in which overlapping allocations took effect, and then
+  // in other orders that the trace allows. Empty if no allocations overlap.
+  std::vector<results::Outcome> orders;
   std::optional<FragmentedFiles> fragmented;  // of replay --files
 };
 
@@ -129,6 +133,15 @@ struct Column {
 // The row's figure for each column, and whether the whole table has the row.
 [[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
                                                     const std::vector<Column>& columns);
+// By how many percent at most a figure varies by luck alone: in the other orders of
+// ReplayReport::orders, against the first one. 0 without such orders.
+[[nodiscard]] double luck_of(const ReplayReport& report,
+                             const std::function<results::Value(const results::Outcome&)>& figure);
+// What "luck" beside a change means; empty without other orders.
+[[nodiscard]] std::string luck_text(const ReplayReport& report);
+// How the last policy's figure differs from the first policy's.
+[[nodiscard]] std::string change_text(const ReplayReport& report, const results::Row& row,
+                                      const std::vector<results::Value>& values);
 [[nodiscard]] bool is_shown(const results::Row& row, const std::vector<results::Value>& values);
 
 // What a table shows of all its rows.

@@ -65,6 +65,11 @@ std::string fidelity(const ReplayReport& report) {
   return text;
 }
 
+std::string luck_line(const ReplayReport& report) {
+  const std::string text = luck_text(report);
+  return text.empty() ? text : "luck   " + escape(text) + "\n";
+}
+
 // Which of the policies were never compared with a kernel.
 std::string describe_unverified(const ReplayReport& report) {
   std::string text;
@@ -128,8 +133,7 @@ std::vector<std::string> row_cells(const ReplayReport& report, const results::Ro
   std::vector<std::string> cells = {row.label};
   cells.push_back(row.start ? results::text_of(row.of(report.start)) : "");
   for (const results::Value& value : values) cells.push_back(results::text_of(value));
-  if (report.runs.size() == 2)
-    cells.push_back(results::change_text(values[first_policy(report)], values.back()));
+  if (report.runs.size() == 2) cells.push_back(change_text(report, row, values));
   return cells;
 }
 
@@ -220,8 +224,8 @@ std::string replay_text(const ReplayReport& report, const TextOptions& options) 
   add_rows(report, choice, table);
   add_speed(report, table);
   std::string text = wrap(escape(headline(report))) + "\n" + header(report) + fidelity(report) +
-                     describe_unverified(report) + alike(report) + partings(report) + "\n" +
-                     table.text() + describe_left_out(report, choice) +
+                     luck_line(report) + describe_unverified(report) + alike(report) +
+                     partings(report) + "\n" + table.text() + describe_left_out(report, choice) +
                      wrap(past_last_text(report));
   if (asks_a_kernel(report))
     text +=

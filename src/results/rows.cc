@@ -2,6 +2,7 @@
 #include "results/rows.h"
 
 #include <fmt/format.h>
+#include <cmath>
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,14 @@ std::string change_text(const Value& from, const Value& to) {
   if (percent > 999) return fmt::format("x{:.1f}", *b / *a);
   const std::string rounded = fmt::format("{:+.1f}", percent);
   return (rounded == "-0.0" || rounded == "+0.0" ? "0.0" : rounded) + " %";
+}
+
+std::string change_text(const Value& from, const Value& to, double luck) {
+  const auto a = number_of(from), b = number_of(to);
+  constexpr double kShown = 0.05;  // less would be printed as 0.0
+  if (luck < kShown || !a || !b || *a == 0) return change_text(from, to);
+  const bool within = std::abs(*b - *a) / std::abs(*a) * 100 <= luck;
+  return fmt::format("{} (luck ±{:.1f})", within ? "=" : change_text(from, to), luck);
 }
 
 namespace {

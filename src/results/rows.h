@@ -30,6 +30,9 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // How the second figure differs from the first: "-94.2 %", "x12.5", "=" when it does not, "0.0 %"
 // when it hardly does, "new" behind a zero, or nothing when one of them is absent.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to);
+// Likewise of a figure that varies by so many percent by luck alone: "+3.1 % (luck ±0.4)", and
+// "= (luck ±0.4)" when it changes by no more than that.
+[[nodiscard]] std::string change_text(const Value& from, const Value& to, double luck);
 
 // The figures of runs. Whoever tells of runs takes them from this one table: docs/adding-a-row.md.
 

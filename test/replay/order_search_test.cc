@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -83,6 +85,26 @@ class Writers {
     const auto alone = session.free_run(setup);
     EXPECT_TRUE(both.ok() && alone.ok());
     return {both->engine->agreement(), alone->engine->agreement()};
+  }
+  // Replays under the same policy, in the order that was found and in others. Returns the hash of
+  // each run's decisions.
+  [[nodiscard]] std::vector<std::uint64_t> in_other_orders(std::size_t orders) {
+    replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
+                            {});
+    replay::Setup setup = {&model_->policy(), tunables_};
+    setup.check_every = replay::Setup::kOften;
+    EXPECT_TRUE(session.follow(setup).ok());
+    std::vector<std::uint64_t> hashes;
+    const auto see = [&](std::size_t number, const replay::Run& run) {
+      hashes.resize(std::max(hashes.size(), number + 1));
+      hashes[number] = run.engine->hash().value();
+      EXPECT_EQ(run.engine->tally().bad_frees, 0u);
+      if (number == 0) {
+        EXPECT_EQ(hashes[0], session.what_if(setup)->engine->hash().value());
+      }
+    };
+    EXPECT_TRUE(session.in_other_orders(setup, orders, 1, see).ok());
+    return hashes;
   }
   [[nodiscard]] std::uint64_t asked() const { return asked_; }
 
@@ -233,6 +255,19 @@ void commit_evenly(Writers& writers) {
 
 TEST(OrderSearch, FindsAllOfACommitThatGoesOnEvenly) {
   EXPECT_EQ(followed_share("linux-7.3", 1, commit_evenly), 1.0);
+}
+
+TEST(OrderSearch, OtherOrdersDecideOtherwise) {
+  Writers many("linux-7.3", 4, 1);
+  for (int i = 0; i < 3000; ++i) many.step();
+  many.finish();
+  const std::vector<std::uint64_t> hashes = many.in_other_orders(5);
+  ASSERT_EQ(hashes.size(), 6u);
+  EXPECT_EQ(std::set(hashes.begin(), hashes.end()).size(), 6u);
+  Writers one("linux-7.3", 1, 1);
+  for (int i = 0; i < 3000; ++i) one.step();
+  one.finish();
+  EXPECT_TRUE(one.in_other_orders(5).empty());
 }
 
 TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {

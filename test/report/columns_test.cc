@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include "report/headline.h"
 
 namespace e4r::report {
 namespace {
@@ -62,6 +66,49 @@ TEST(ChooseRows, WhatWasNotRecordedIsNoDifference) {
   report.kernel->run->searches.breaks = 6;
   const auto now = keys_of(choose_rows(report, false));
   EXPECT_NE(std::ranges::find(now, "mb_stats/breaks"), now.end());
+}
+
+// The other orders differ from the first by -10 % and by 5 %.
+TEST(Luck, IsTheLargestChangeInOtherOrders) {
+  ReplayReport report = two_policies();
+  report.recorded_policy = "legacy";
+  report.runs[0].searches.breaks = 100;
+  report.runs[1].searches.breaks = 109;
+  const results::Row& breaks = *results::find_row("mb_stats/breaks");
+  const auto change = [&] {
+    return change_text(report, breaks, values_of(breaks, columns(report)));
+  };
+  EXPECT_EQ(luck_text(report), "");
+  EXPECT_EQ(change(), "+9.0 %");
+  report.orders.resize(3, report.runs[0]);
+  report.orders[0].searches.breaks = 200;
+  report.orders[1].searches.breaks = 180;
+  report.orders[2].searches.breaks = 210;
+  EXPECT_DOUBLE_EQ(luck_of(report, breaks.of), 10);
+  EXPECT_EQ(change(), "= (luck ±10.0)");
+  EXPECT_EQ(luck_text(report),
+            "how much a figure varies under legacy in 2 other orders of overlapping requests");
+  EXPECT_NE(replay_json(report).find("\"mb_stats/breaks\": 10"), std::string::npos);
+  report.orders[0].searches.breaks = report.orders[1].searches.breaks =
+      report.orders[2].searches.breaks = 0;
+  EXPECT_EQ(luck_of(report, breaks.of), 0) << "no share of nothing";
+  EXPECT_EQ(luck_text(report),
+            "no figure varies under legacy in 2 other orders of overlapping requests");
+}
+
+// Searches take 9 % more steps, which is within luck.
+TEST(Luck, IsNoDifferenceInTheHeadline) {
+  ReplayReport report = two_policies();
+  for (results::Outcome& run : report.runs) {
+    run.tally.requests = 10;
+    run.searches[mb::Criterion::cr0].groups_considered = 0;
+  }
+  report.runs[0].searches.extents_scanned = 100;
+  report.runs[1].searches.extents_scanned = 109;
+  EXPECT_NE(headline(report).find("9.0\u00a0% more steps"), std::string::npos) << headline(report);
+  report.orders.resize(2, report.runs[0]);
+  report.orders[1].searches.extents_scanned = 90;
+  EXPECT_NE(headline(report).find("as many steps"), std::string::npos) << headline(report);
 }
 
 }  // namespace

@@ -37,6 +37,16 @@ TEST(ChangeText, SaysWhatHasNoPercent) {
   EXPECT_EQ(change_text(whole(4), Value()), "");
 }
 
+TEST(ChangeText, ADifferenceWithinLuckIsNone) {
+  EXPECT_EQ(change_text(whole(1000), whole(1031), 0.4), "+3.1 % (luck ±0.4)");
+  EXPECT_EQ(change_text(whole(1000), whole(996), 0.4), "= (luck ±0.4)");
+  EXPECT_EQ(change_text(whole(1000), whole(995), 0.4), "-0.5 % (luck ±0.4)");
+  EXPECT_EQ(change_text(whole(1000), whole(1031), 0), "+3.1 %");
+  EXPECT_EQ(change_text(whole(1000), whole(1031), 0.04), "+3.1 %");
+  EXPECT_EQ(change_text(whole(0), whole(3), 5), "new");
+  EXPECT_EQ(change_text(Value(), whole(4), 5), "");
+}
+
 // A new criterion in the table gets its rows in all reports automatically.
 TEST(Rows, EveryCriterionHasItsOwn) {
   for (const mb::CriterionRow& criterion : mb::ladder_criteria()) {
