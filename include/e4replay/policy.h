@@ -12,7 +12,7 @@ namespace e4replay {
 // An allocation policy: a ladder of rungs on the rules of a kernel.
 struct PolicyInfo {
   std::string name;
-  std::string alias;     // a second name; may be empty
+  std::string alias;     // a second name; may be empty. find_policy() knows builds, too: "el9_4"
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
   std::string kernel;    // the versions whose other rules it uses

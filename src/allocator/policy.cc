@@ -38,7 +38,7 @@
   row(linux_6_8)            \
   row(linux_6_14)           \
   row(linux_6_12_43)        \
-  row(linux_6_12)           \
+  row(linux_6_12_77)        \
   row(linux_6_17)           \
   row(linux_7_3)            \
   row(linux_7_3_group_goal) \
@@ -70,9 +70,18 @@ std::span<const Policy* const> policies() {
   return kPolicies;
 }
 
+std::vector<std::string_view> other_names(const Policy& policy) {
+  std::vector<std::string_view> out;
+  if (!policy.alias.empty()) out.push_back(policy.alias);
+  for (const std::string_view build : policy.builds)
+    if (build != policy.name && build != policy.alias) out.push_back(build);
+  return out;
+}
+
 const Policy* find_policy(std::string_view name) {
   const auto* const found = std::find_if(kPolicies.begin(), kPolicies.end(), [&](const Policy* p) {
-    return p->name == name || (!p->alias.empty() && p->alias == name);
+    const std::vector<std::string_view> others = other_names(*p);
+    return p->name == name || std::find(others.begin(), others.end(), name) != others.end();
   });
   return found == kPolicies.end() ? nullptr : *found;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "allocator/kernel.h"
 #include "allocator/search.h"
@@ -111,8 +112,11 @@ struct Policy {
 // belongs to a rung, to lists or to stream goals that the policy lacks.
 [[nodiscard]] bool has_tunable(const Policy& policy, const TunableInfo& tunable);
 
+// The policy's alias and the builds that it models, without its name.
+[[nodiscard]] std::vector<std::string_view> other_names(const Policy& policy);
+
 // All policies; policies of kernels are in the order in which kernels adopted their rules.
-// find_policy takes a name or an alias and returns null for an unknown one.
+// find_policy takes a name or another name of a policy, and returns null for an unknown one.
 [[nodiscard]] std::span<const Policy* const> policies();
 [[nodiscard]] const Policy* find_policy(std::string_view name);
 

@@ -40,7 +40,7 @@ std::string_view model_of(std::string_view release) {
   if (!parsed) return "linux-7.3";
   if (parsed->major == 6 && parsed->minor < 5) return "legacy";
   if (parsed->major == 6 && parsed->minor < 12) return "linux-6.5";
-  return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12" : "linux-7.3";
+  return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12.77" : "linux-7.3";
 }
 
 // The model with the kernel's criteria and counters. A patch that adds criteria may have its own

@@ -152,8 +152,8 @@ std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
         kernel_of(s)));
   if (s.generation == Generation::v6_5 && s.streams_without_start == 0)
     out.push_back(
-        "the kernel is 6.5 or later: linux-6.12 (6.12.77 on, and 6.17 on where no large file was "
-        "written), linux-6.14 or linux-6.5 (the others), whichever follows more of its decisions");
+        "the kernel is 6.5 or later: linux-6.12.77 (and 6.17 on where no large file was written), "
+        "linux-6.14 or linux-6.5 (the others), whichever follows more of its decisions");
   return out;
 }
 

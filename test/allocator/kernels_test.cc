@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "allocator/policy.h"
@@ -469,7 +471,7 @@ TEST(Policies, AReleaseFitsThePolicyOfItsRange) {
   };
   EXPECT_EQ(fits("6.18.44-foo"), "linux-6.17 linux-7.3 ");
   EXPECT_EQ(fits("7.3.4"), "linux-7.3 ");
-  EXPECT_EQ(fits("6.12.80"), "linux-6.12 ");
+  EXPECT_EQ(fits("6.12.80"), "linux-6.12.77 ");
   EXPECT_EQ(fits("6.12.76"), "linux-6.12.43 ");
   EXPECT_EQ(fits("6.5"), "linux-6.5 ");
   EXPECT_EQ(fits("6.14.0+"), "linux-6.14 ");
@@ -500,8 +502,26 @@ TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
   EXPECT_FALSE(fits("el8", "5.15.0-200.131.27.el8uek.x86_64"));
 }
 
+TEST(Policies, ABuildNamesItsPolicy) {
+  EXPECT_EQ(allocator::find_policy("el10_0"), allocator::find_policy("linux-6.14"));
+  EXPECT_EQ(allocator::find_policy("el10_2"), allocator::find_policy("linux-6.17"));
+  EXPECT_EQ(allocator::find_policy("el9_3"), allocator::find_policy("linux-6.1.0"));
+  EXPECT_EQ(allocator::find_policy("el9_9"), nullptr);
+  EXPECT_TRUE(allocator::other_names(*allocator::find_policy("el9_4")).empty());
+  // A name must mean one policy.
+  std::set<std::string_view> names;
+  for (const allocator::Policy* policy : allocator::policies()) {
+    EXPECT_TRUE(names.insert(policy->name).second) << policy->name;
+    for (const std::string_view other : allocator::other_names(*policy))
+      EXPECT_TRUE(names.insert(other).second) << other;
+  }
+}
+
 TEST(Policies, ANameAndItsAliasAreOnePolicy) {
   EXPECT_EQ(allocator::find_policy("linux-6.1"), allocator::find_policy("legacy"));
+  EXPECT_EQ(allocator::find_policy("linux-6.12"), allocator::find_policy("linux-6.12.77"));
+  EXPECT_EQ(allocator::find_policy("linux-6.12")->name, "linux-6.12.77");
+  EXPECT_EQ(allocator::find_policy("linux-6.12.0"), allocator::find_policy("linux-6.14"));
   EXPECT_EQ(allocator::find_policy(""), nullptr);
   EXPECT_EQ(allocator::find_policy("linux-9.9"), nullptr);
 }

@@ -14,11 +14,11 @@ std::string compared(std::string_view recorded) {
 }
 
 TEST(WithNeighbours, AreLongTermKernelsBeforeAndAfter) {
-  EXPECT_EQ(compared("legacy"), "legacy linux-6.12");
-  EXPECT_EQ(compared("linux-6.5"), "linux-6.5 legacy linux-6.12");
-  EXPECT_EQ(compared("linux-6.14"), "linux-6.14 legacy linux-6.12");
-  EXPECT_EQ(compared("linux-6.12"), "linux-6.12 legacy linux-7.3");
-  EXPECT_EQ(compared("linux-7.3"), "linux-7.3 linux-6.12");
+  EXPECT_EQ(compared("legacy"), "legacy linux-6.12.77");
+  EXPECT_EQ(compared("linux-6.5"), "linux-6.5 legacy linux-6.12.77");
+  EXPECT_EQ(compared("linux-6.14"), "linux-6.14 legacy linux-6.12.77");
+  EXPECT_EQ(compared("linux-6.12.77"), "linux-6.12.77 legacy linux-7.3");
+  EXPECT_EQ(compared("linux-7.3"), "linux-7.3 linux-6.12.77");
 }
 
 TEST(WithNeighbours, OfAPatchedKernelAreTheOneThatItIsMadeOf) {

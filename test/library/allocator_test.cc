@@ -107,7 +107,7 @@ TEST_F(LibraryAllocator, HoldsWhatIsFreedUntilTheCommit) {
 }
 
 TEST_F(LibraryAllocator, CountsAsMbStatsDoes) {
-  Allocator allocator = make("linux-6.12");
+  Allocator allocator = make("linux-6.12.77");
   for (std::uint64_t ino = 12; ino < 20; ++ino)
     ASSERT_TRUE(allocator.allocate(large(ino, 50))->success);
   const auto counters = allocator.counters();

@@ -69,7 +69,7 @@ TEST_F(LibraryReplay, SaysWhatTheToolSays) {
 }
 
 TEST_F(LibraryReplay, HasRowsOfFigures) {
-  const auto report = replay(recording(), {.policies = {"linux-6.12"}});
+  const auto report = replay(recording(), {.policies = {"linux-6.12.77"}});
   ASSERT_TRUE(report.ok()) << report.error().message;
   bool found = false;
   for (const e4replay::Row& row : report->rows()) {

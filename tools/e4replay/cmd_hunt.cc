@@ -208,11 +208,12 @@ std::function<Result<int>()> declare(CommandLine& app) {
 const Command& hunt_command() {
   static const Command kCommand = {
       "hunt", "look for the case in which one policy is worst against another",
-      "  e4replay hunt --base legacy --with linux-6.12 -o worst.e4c\n"
-      "  e4replay hunt --base linux-6.12 --with linux-7.3 --objective files/extents -o worst.e4c\n"
+      "  e4replay hunt --base legacy --with linux-6.12.77 -o worst.e4c\n"
+      "  e4replay hunt --base linux-6.12.77 --with linux-7.3 --objective files/extents -o "
+      "worst.e4c\n"
       "  e4replay hunt --base kernel:stock.uml --with kernel:mine.uml --objective ns \\\n"
       "      --trials 200 -o worst.e4c\n"
-      "  e4replay replay worst.e4c -p legacy,linux-6.12 --first-difference\n",
+      "  e4replay replay worst.e4c -p legacy,linux-6.12.77 --first-difference\n",
       cmd_hunt::declare};
   return kCommand;
 }

@@ -17,6 +17,14 @@ std::string_view verification_text(const allocator::Policy& p) {
   return p.verified.empty() ? "no: it was never compared with a kernel" : p.verified;
 }
 
+// The policy's other names, separated by commas.
+std::string other_names_of(const allocator::Policy& p) {
+  std::string out;
+  for (const std::string_view other : allocator::other_names(p))
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", other);
+  return out;
+}
+
 // What its decisions were compared with, besides recordings, with a name in front.
 std::string code_line(const allocator::Policy& p, std::string_view name) {
   return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
@@ -46,19 +54,26 @@ std::string overview() {
     std::string rungs;
     for (const allocator::Rung& rung : p->ladder)
       rungs += fmt::format("{}{}", rungs.empty() ? "" : ", ", mb::criterion_name(rung.criterion));
-    if (!p->alias.empty()) rungs += fmt::format("; also named {}", p->alias);
+    if (const std::string others = other_names_of(*p); !others.empty())
+      rungs += "; also named " + others;
     text += fmt::format("{:<{}}  {}\n{:<{}}  verified: {}\n", "", width, rungs, "", width,
                         verification_text(*p));
     text += code_line(*p, fmt::format("{:<{}}  code:     ", "", width));
   }
-  return text + "\n`e4replay policies NAME` shows the rungs and tunables of one.\n";
+  return text +
+         "\n`e4replay policies NAME` shows the rungs and tunables of one. linux-6.12 names the "
+         "latest "
+         "rules of 6.12.y,\nand linux-6.12.0 the first; other series likewise. docs/kernels.md "
+         "says "
+         "which kernel has which.\n";
 }
 
 std::string details(const allocator::Policy& p) {
+  const std::string others = other_names_of(p);
   std::string text = fmt::format(
       "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n{}\nrungs, in the order they are "
       "tried\n",
-      p.name, p.summary, p.alias.empty() ? "" : fmt::format("alias:    {}\n", p.alias), p.source,
+      p.name, p.summary, others.empty() ? "" : fmt::format("aliases:  {}\n", others), p.source,
       p.kernel.name, verification_text(p), code_line(p, "code:     "));
   for (const allocator::Rung& rung : p.ladder)
     text += fmt::format(

@@ -229,7 +229,7 @@ const Command& replay_command() {
       "  e4replay replay start.img run.trace.zst\n"
       "  e4replay replay start.img run.trace.zst -p legacy,cr1.5,linear --histogram\n"
       "  e4replay replay start.img run.trace.zst -p cr1.5 --set mb_cr1_5_max_trim_order=6\n"
-      "  e4replay replay start.img run.trace.zst -p linux-6.1,linux-6.12,linux-7.3\n"
+      "  e4replay replay start.img run.trace.zst -p linux-6.1,linux-6.12.77,linux-7.3\n"
       "  e4replay replay start.img run.e4t --json result.json\n",
       cmd_replay::declare};
   return kCommand;

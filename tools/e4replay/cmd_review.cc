@@ -225,7 +225,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 const Command& review_command() {
   static const Command kCommand = {
       "review", "one policy against another, as a section for a cover letter",
-      "  e4replay review --base linux-6.12 --with linux-7.3 run.e4c\n"
+      "  e4replay review --base linux-6.12.77 --with linux-7.3 run.e4c\n"
       "  e4replay review --base kernel:stock.uml --with kernel:mine.uml\n"
       "  e4replay review --base kernel:stock.uml --with kernel:mine.uml --corpus captures\n"
       "  e4replay review --base legacy --with cr1.5 --corpus captures --aged 5 --html review.html\n"

@@ -30,7 +30,8 @@ std::vector<Word> policies() {
   std::vector<Word> out;
   for (const allocator::Policy* p : allocator::policies()) {
     out.push_back({std::string(p->name), std::string(p->summary)});
-    if (!p->alias.empty()) out.push_back({std::string(p->alias), "= " + std::string(p->name)});
+    for (const std::string_view other : allocator::other_names(*p))
+      out.push_back({std::string(other), "= " + std::string(p->name)});
   }
   return out;
 }

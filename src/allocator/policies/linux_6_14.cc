@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 1> kBuilds = {"el10_0"};
 
 extern const Policy linux_6_14 = {
     .name = "linux-6.14",
-    .alias = "el10_0",
+    .alias = "linux-6.12.0",
     .summary =
         "Linux 6.9 to 6.16, 6.12 to .42, RHEL 10.0: as 6.8, but short finds are kept at the "
         "request's end",
