@@ -43,19 +43,29 @@ std::vector<std::string> doubts(const Inputs& inputs) {
   return out;
 }
 
-// Advice for a model that does not follow the trace.
+// Lost events explain a difference better than a wrong policy does.
+std::string nearest_text(const report::ReplayReport& report) {
+  return fmt::format("{} {}",
+                     report.trace.lost_any() ? "the model of the recorded kernel,"
+                                             : "no policy here is this kernel's: the nearest,",
+                     report.recorded_policy);
+}
+
+constexpr const char* kByItsCode =
+    "let the kernel's own code decide (`e4replay kernel build TREE -o FILE`, -p kernel:FILE)";
+
+// Advice for a model that does not follow the trace. The first doubt is the policy.
 std::string advice(const report::ReplayReport& report, const Inputs& inputs) {
-  const bool modelled = replay::is_modelled(report.trace);
-  std::string out =
-      modelled ? "" : fmt::format("no policy here decides like Linux {}; ", kernel_text(report));
+  std::string out;
   for (const std::string& line : trace::not_understood(report.trace)) out += line + "; ";
   if (report.trace.lost_any())
     return out + "events were lost while recording (`e4replay trace info`), so record it again";
+  out += kByItsCode;
   const std::vector<std::string> checks = doubts(inputs);
-  if (!checks.empty()) return out + check_text(checks);
+  if (!checks.empty()) return out + ", or " + check_text(checks);
   return out +
-         "image and tunables are the capture's own and no event was lost, so the model differs "
-         "from the kernel here";
+         "; image and tunables are the capture's own and no event was lost, so nothing else is in "
+         "doubt";
 }
 
 }  // namespace
@@ -71,10 +81,11 @@ Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs) 
         "kernel; record ext4_mballoc_alloc and ext4_mballoc_prealloc as well; {}",
         report.trace_path, kForce);
   return error(
-      "{}: the model follows only {:.1f} % of {} recorded decisions under {}, and below {:.0f} % "
-      "its answers mean nothing: first divergence at decision {}, event {}, in {}; {}; "
-      "`e4replay verify` shows more; {}",
-      report.trace_path, *a.percent_identical(), format_count(a.requests), report.recorded_policy,
+      "{}: {}, follows only {:.1f} % of {} recorded decisions, and below {:.0f} % its answers mean "
+      "nothing: first divergence at decision {}, event {}, in {}; {}; `e4replay verify` shows "
+      "more; "
+      "{}",
+      report.trace_path, nearest_text(report), *a.percent_identical(), format_count(a.requests),
       replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
       first->fields, advice(report, inputs), kForce);
 }
@@ -90,23 +101,40 @@ void warn_of_fidelity(const report::ReplayReport& report, const Listener& listen
         "that differ; `e4replay verify` shows where they part",
         *percent, format_count(report.recorded->races),
         format_count(report.recorded->differing())));
+  else if (*percent < replay::Agreement::kTrusted && report.trace.lost_any())
+    listener.warn(fmt::format(
+        "{}, follows {:.1f} % of its decisions: events were lost while recording (`e4replay trace "
+        "info`), so record it again",
+        nearest_text(report), *percent));
   else if (*percent < replay::Agreement::kTrusted)
     listener.warn(fmt::format(
-        "no policy here decides as the recorded kernel: the nearest, {}, follows {:.1f} % of its "
-        "decisions; let the kernel decide itself (`e4replay kernel build`, -p kernel:FILE){}; "
-        "`e4replay verify` shows where they part",
-        report.recorded_policy, *percent,
+        "{}, follows {:.1f} % of its decisions; {}{}; `e4replay verify` shows where they part",
+        nearest_text(report), *percent, kByItsCode,
         is_whole_capture(report)
             ? ""
             : fmt::format(", or check that {} is the image from before the trace",
                           report.image_path)));
 }
 
+namespace {
+
+report::PolicyChoice choice_of(const replay::Session& session, const replay::Engine& followed) {
+  report::PolicyChoice out = {
+      std::string(followed.policy().name), {}, followed.agreement().is_kernels_own()};
+  // Lost events explain a difference, too.
+  if (session.trace().summary().lost_any() && out.kernels_own == false) out.kernels_own.reset();
+  for (const allocator::Policy* policy : session.allowed()) out.allowed.emplace_back(policy->name);
+  return out;
+}
+
+}  // namespace
+
 Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
                                 report::ReplayReport& report) {
   E4R_TRY(replay::Run followed, session.follow_recorded(std::move(recorded)));
   report.recorded = followed.engine->agreement();
   report.recorded_policy = followed.engine->policy().name;
+  report.choice = choice_of(session, *followed.engine);
   if (session.warm() != nullptr) report.warm = *session.warm();
   report.contradictions = followed.engine->contradictions();
   return followed;
@@ -233,6 +261,7 @@ Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
         "{}: has no closed decision (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
         "is nothing to verify",
         inputs.trace.name());
+  if (policy == nullptr) report.choice = choice_of(session, *followed.engine);
   report.contradictions = followed.engine->contradictions();
   if (session.warm() != nullptr) report.warm = *session.warm();
   if (!both.alone) {

@@ -78,6 +78,11 @@ struct Agreement {
   [[nodiscard]] bool differs_by_races() const {
     return percent(identical + nameless + races).value_or(0) >= kTrusted;
   }
+  // Whether the policy that was followed counts as the kernel's own; empty if nothing tells.
+  [[nodiscard]] std::optional<bool> is_kernels_own() const {
+    if (requests == 0) return std::nullopt;
+    return differs_by_races();
+  }
   // Below this share, policies with similar rules do not follow either.
   static constexpr double kNear = 50.0;
   // From this share on, other policies than those of the kernel's release are not tried.

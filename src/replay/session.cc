@@ -94,6 +94,13 @@ class Session::Replays {
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
   [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
+  [[nodiscard]] std::vector<const Policy*> allowed() const {
+    std::vector<const Policy*> out = candidates(trace_.summary(), options_.release);
+    std::erase_if(out, [this](const Policy* policy) {
+      return !allocator::stands_for(*policy, options_.release);
+    });
+    return out;
+  }
 
  private:
   // Whether a first pass under the setup differs from the trace no more often than the first pass
@@ -347,10 +354,7 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
   constexpr std::size_t kAlwaysTried = 2;
   std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
-  const auto standing =
-      static_cast<std::size_t>(std::ranges::count_if(policies, [this](const Policy* policy) {
-        return allocator::stands_for(*policy, options_.release);
-      }));
+  const std::size_t standing = allowed().size();
   Followed best;
   InputTable inputs;  // of the best pass
   for (std::size_t i = 0; i < policies.size(); ++i) {
@@ -450,6 +454,10 @@ Result<SideBySide> Session::side_by_side(const Setup& setup) {
 
 const trace::PackedTrace& Session::trace() const {
   return replays_->trace();
+}
+
+std::vector<const Policy*> Session::allowed() const {
+  return replays_->allowed();
 }
 
 const WarmStart* Session::warm() const {

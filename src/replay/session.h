@@ -107,6 +107,9 @@ class Session {
   [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
 
   [[nodiscard]] const trace::PackedTrace& trace() const;
+  // The policies that may follow this trace and that the recorded release allows, the latest rules
+  // first. Empty if the release is unknown or no policy stands for it.
+  [[nodiscard]] std::vector<const allocator::Policy*> allowed() const;
   // What follow() completed; null before follow().
   [[nodiscard]] const WarmStart* warm() const;
 

@@ -128,8 +128,9 @@ std::string guesses_text(const ReplayReport& report) {
 std::string headline(const ReplayReport& report) {
   const std::vector<HeadlineFigure> figures = key_figures(report);
   if (report.runs.empty()) return {};
-  const std::string guesses = guesses_text(report);
-  const std::string behind = guesses.empty() ? std::string() : ' ' + guesses;
+  const std::string guesses = guesses_text(report), doubt = doubt_text(report);
+  std::string behind = guesses.empty() ? std::string() : ' ' + guesses;
+  if (!doubt.empty()) behind += fmt::format(" But {}.", doubt);
   if (report.runs.size() == 1) return of_one(report, figures) + behind;
   const std::size_t first = first_policy(report);
   std::vector<Told> told;

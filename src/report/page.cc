@@ -151,6 +151,11 @@ std::string html_facts(const ReplayReport& report) {
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
   if (report.recorded) out += fact(fidelity_fact(report));
+  for (std::string line : {choice_text(report), doubt_text(report)})
+    if (!line.empty()) {
+      line.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(line.front())));
+      out += fact(line);
+    }
   if (report.kernel) {
     std::string text = recorded_text(*report.kernel);
     text.front() = static_cast<char>(std::toupper(text.front()));

@@ -132,7 +132,7 @@ std::vector<Way> ways_of(const results::Outcome& run) {
   return out;
 }
 
-std::string headline(const results::Outcome& run) {
+std::string told(const results::Outcome& run) {
   const std::vector<Way> ways = ways_of(run);
   if (ways.empty()) return "Nothing was compared.";
   const Agreement& first = *ways.front().agreement;
@@ -155,6 +155,11 @@ std::string headline(const results::Outcome& run) {
     return out + ", but its counters at the end are not.";
   return out + (ways.size() == 1 ? ", left to itself from start to end."
                                  : ", following it and left to itself from start to end.");
+}
+
+std::string headline(const ReplayReport& report, const results::Outcome& run) {
+  std::string doubt = doubt_text(report);
+  return told(run) + (doubt.empty() ? doubt : fmt::format(" But {}.", doubt));
 }
 
 std::string summary(const ReplayReport& report, const results::Outcome& run) {
@@ -312,7 +317,7 @@ std::string verify_html(const ReplayReport& report) {
   const results::Outcome& run = report.runs.front();
   return html_page({.title = "e4replay verify: " + report.trace_path,
                     .heading = "Model against kernel",
-                    .headline = headline(run),
+                    .headline = headline(report, run),
                     .summary = summary(report, run),
                     .body = body(run),
                     .data = data(run),

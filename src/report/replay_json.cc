@@ -159,6 +159,13 @@ json::object recorded_json(const ReplayReport& report) {
   return out;
 }
 
+json::object choice_json(const PolicyChoice& choice) {
+  json::object out = {{"policy", choice.policy}, {"allowed", json::value_from(choice.allowed)}};
+  out["kernels_own"] = nullptr;
+  if (choice.kernels_own) out["kernels_own"] = *choice.kernels_own;
+  return out;
+}
+
 json::object trace_json(const ReplayReport& report) {
   const trace::TraceSummary& t = report.trace;
   json::object kinds;
@@ -210,6 +217,7 @@ std::string replay_json(const ReplayReport& report) {
       {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
   document["not_modelled"] = not_modelled_json(report);
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
+  if (report.choice) document["choice"] = choice_json(*report.choice);
   if (report.recorded) document["recorded"] = recorded_json(report);
   document["runs"] = std::move(runs);
   if (!report.orders.empty()) document["luck"] = luck_json(report);

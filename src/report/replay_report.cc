@@ -169,6 +169,34 @@ std::string other_requests(const stats::KnownCounters& stats, std::uint64_t clos
 
 }  // namespace
 
+std::string choice_text(const ReplayReport& report) {
+  if (!report.choice || report.release.empty()) return {};
+  const PolicyChoice& choice = *report.choice;
+  const std::string names = fmt::format("{}", fmt::join(choice.allowed, ", "));
+  if (choice.allowed.empty())
+    return fmt::format("no policy here stands for Linux {}: {} was chosen by agreement among all",
+                       report.release, choice.policy);
+  const bool fits = std::ranges::find(choice.allowed, choice.policy) != choice.allowed.end();
+  if (!fits)
+    return fmt::format("{} was chosen by agreement: it follows more than what Linux {} allows ({})",
+                       choice.policy, report.release, names);
+  if (choice.allowed.size() == 1) return {};
+  return fmt::format("{} was chosen by agreement among the policies that Linux {} allows: {}",
+                     choice.policy, report.release, names);
+}
+
+std::string doubt_text(const ReplayReport& report) {
+  if (!report.choice || report.choice->kernels_own.value_or(true)) return {};
+  const replay::Agreement* agreement = report.recorded ? &*report.recorded
+                                       : !report.runs.empty() && report.runs.front().agreement
+                                           ? &*report.runs.front().agreement
+                                           : nullptr;
+  if (agreement == nullptr) return {};
+  return fmt::format(
+      "no policy here is this kernel's: the nearest, {}, follows {:.1f} % of its decisions",
+      report.choice->policy, *agreement->percent_identical());
+}
+
 RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kernel) {
   const replay::Engine& engine = *followed.engine;
   const replay::ClosingCounts& closings = engine.closings();

@@ -52,6 +52,15 @@ struct FragmentedFiles {
   bool has_paths = false;  // the image has inodes
 };
 
+// How the policy of the recorded kernel was chosen.
+struct PolicyChoice {
+  std::string policy;
+  // The policies that stand for the recorded release, the latest rules first. Empty: the release is
+  // unknown, or no policy stands for it.
+  std::vector<std::string> allowed;
+  std::optional<bool> kernels_own;  // Agreement::is_kernels_own() under that policy
+};
+
 // Everything that `e4replay replay` and `e4replay verify` tell.
 struct ReplayReport {
   std::string image_path;
@@ -69,6 +78,7 @@ struct ReplayReport {
   // worth.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;
+  std::optional<PolicyChoice> choice;     // empty if the caller named the policy to follow
   std::optional<RecordedKernel> kernel;   // of replay
   replay::Contradictions contradictions;  // of the trace, as following it found them
   std::vector<results::Outcome> runs;
@@ -80,6 +90,13 @@ struct ReplayReport {
 
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
 [[nodiscard]] std::string kernel_text(const ReplayReport& report);
+
+// Says how the policy was chosen. Empty if the release allows one policy and it is that one, or if
+// the release is unknown.
+[[nodiscard]] std::string choice_text(const ReplayReport& report);
+// Says that no policy is the recorded kernel's, and which is the nearest. Empty if one is, if
+// nothing tells, or if the caller named the policy.
+[[nodiscard]] std::string doubt_text(const ReplayReport& report);
 
 // The kernel's mb_stats of the recorded run, or why they are missing.
 struct KernelStats {

@@ -55,12 +55,21 @@ std::string header(const ReplayReport& report) {
   return text;
 }
 
+// Whose policy it is that follows the recorded kernel.
+std::string whose_policy(const ReplayReport& report) {
+  std::string text;
+  for (const std::string& line : {choice_text(report), doubt_text(report)})
+    if (!line.empty()) text += fmt::format("       {}\n", escape(line));
+  return text;
+}
+
 std::string fidelity(const ReplayReport& report) {
   if (!report.recorded) return {};
   const replay::Agreement& a = *report.recorded;
   std::string text = fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
                                  format_count(a.identical), format_count(a.requests),
-                                 report.recorded_policy, share_text(a, a.identical));
+                                 report.recorded_policy, share_text(a, a.identical)) +
+                     whose_policy(report);
   if (report.kernel) text += fmt::format("       {}\n", escape(recorded_text(*report.kernel)));
   return text;
 }
@@ -275,7 +284,7 @@ std::string kernel_files(const results::Outcome& run) {
 }  // namespace
 
 std::string verify_text(const ReplayReport& report) {
-  std::string text = header(report);
+  std::string text = header(report) + whose_policy(report);
   for (const results::Outcome& run : report.runs) {
     TextTable table;
     text += fmt::format("\npolicy {}{}\n", run.policy->name,

@@ -154,6 +154,7 @@ Result<Case> review_capture(const app::CaptureName& name, const ReviewOptions& w
   if (head.recorded) {
     out.decisions = head.recorded->requests;
     out.followed = head.recorded->identical;
+    out.kernels_own = head.recorded->is_kernels_own();
   }
   if (!follows.ok()) {
     if (ends_all(follows.error())) return follows.error();

@@ -74,10 +74,11 @@ struct Case {
   std::string kernel;       // the recorded kernel; empty for an aged file system
   std::uint64_t bytes = 0;  // size of the file system
   std::uint32_t block_size = 0;
-  std::uint64_t decisions = 0;  // comparable recorded decisions
-  std::uint64_t followed = 0;   // of these: made by the model of the recorded kernel too
-  std::string recorded_policy;  // the name of that model
-  std::vector<Figure> figures;  // without times if both decided alike
+  std::uint64_t decisions = 0;      // comparable recorded decisions
+  std::uint64_t followed = 0;       // of these: made by the model of the recorded kernel too
+  std::string recorded_policy;      // the name of that model
+  std::optional<bool> kernels_own;  // whether it counts as that kernel's policy; empty: unknown
+  std::vector<Figure> figures;      // without times if both decided alike
   stats::FreeExtents free_base, free_with;
   bool alike = false;                // both decided every request alike
   std::vector<Figure> alike_times;   // the times of such a case: they show what noise is

@@ -66,8 +66,11 @@ json::object case_json(const Case& one) {
                       {"failed", failed_json(one)}};
   if (!one.aged) {
     out["kernel"] = one.kernel;
-    out["followed"] = json::object{
+    json::object followed = {
         {"policy", one.recorded_policy}, {"decisions", one.decisions}, {"identical", one.followed}};
+    followed["kernels_own"] = nullptr;
+    if (one.kernels_own) followed["kernels_own"] = *one.kernels_own;
+    out["followed"] = std::move(followed);
   }
   if (!one.refused.empty()) {
     out["refused"] = one.refused;

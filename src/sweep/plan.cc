@@ -260,7 +260,8 @@ Status run_points(const Work& work,
     for (std::size_t i = 0; i < runs.size(); ++i) {
       E4R_TRY(const replay::Run one, std::move(runs[i]));
       const std::size_t index = batch.points[i];
-      E4R_CHECK(done(index, point_line(work.plan, index, results::outcome_of(one))));
+      E4R_CHECK(done(index,
+                     point_line(work.plan, index, results::outcome_of(one), batch.subject->doubt)));
     }
     return {};
   };

@@ -58,6 +58,9 @@ struct Plan {
   std::uint64_t merged = 0;    // equal to an earlier point
   // The tunables of each capture's kernel; empty while unknown.
   std::vector<allocator::Tunables> recorded_by_capture;
+  // Why the answers about a capture are doubtful, by capture; empty texts, or no texts: nothing is
+  // known against them (doubts_of()).
+  std::vector<std::string> doubts;
 
   // Applies the point's values to a capture's recorded tunables.
   [[nodiscard]] allocator::Tunables tunables(const Point& point,
@@ -86,6 +89,7 @@ struct Changes {
 struct Subject {
   const replay::Session* session = nullptr;  // null if no point of it needs to run
   allocator::Tunables recorded;
+  std::string doubt;  // report::doubt_text() of the capture
   // Sets up the decider for the capture under a policy.
   std::function<replay::Setup(const allocator::Policy&, const allocator::Tunables&)> setup;
 };

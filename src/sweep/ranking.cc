@@ -216,6 +216,10 @@ std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
   return out;
 }
 
+std::string doubt_of(const Plan& plan, std::size_t capture) {
+  return capture < plan.doubts.size() ? plan.doubts[capture] : std::string();
+}
+
 std::string ranking_text(const Plan& plan, const Figures& figures, const results::Row& metric,
                          std::size_t most) {
   std::string text;
@@ -224,6 +228,8 @@ std::string ranking_text(const Plan& plan, const Figures& figures, const results
     text += fmt::format("{}: {} points, by {} ({} is better)\n\n",
                         escape(plan.spec.captures[ranking.capture]),
                         format_count(ranking.order.size()), metric.key, direction(metric));
+    if (const std::string doubt = doubt_of(plan, ranking.capture); !doubt.empty())
+      text += fmt::format("doubtful: {}\n\n", escape(doubt));
     text += table_of(plan, ranking, equal_points(plan, figures, ranking), columns, most) + "\n";
   }
   return text + fmt::format(
@@ -243,9 +249,12 @@ std::string summary_json(const Plan& plan, const Figures& figures, const results
           {"point", index + 1},
           {"cost", report::json_of(search_cost(figures, index))},
           {"fragmentation", report::json_of(figure_of(figures, index, kFragmentationRow))}});
-    captures.push_back(json::object{{"capture", plan.spec.captures[ranking.capture]},
-                                    {"ranking", numbers(ranking.order)},
-                                    {"pareto", std::move(front)}});
+    json::object capture = {{"capture", plan.spec.captures[ranking.capture]},
+                            {"ranking", numbers(ranking.order)},
+                            {"pareto", std::move(front)}};
+    if (const std::string doubt = doubt_of(plan, ranking.capture); !doubt.empty())
+      capture["doubt"] = doubt;
+    captures.push_back(std::move(capture));
   }
   return json_text(
       json::object{{"schema", "e4replay-sweep-summary/1"},

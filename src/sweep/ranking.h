@@ -20,6 +20,9 @@ using Figures = std::vector<std::vector<results::Value>>;
 inline constexpr std::string_view kCostRows[] = {"mb_stats/extents_scanned", "groups_considered"};
 inline constexpr std::string_view kFragmentationRow = "files/extents";
 
+// Why the answers about the capture are doubtful; empty: nothing is known against them.
+[[nodiscard]] std::string doubt_of(const Plan& plan, std::size_t capture);
+
 // Finds a row by its key. Error: no such row, or one where neither lower nor higher is better; it
 // lists the others.
 [[nodiscard]] Result<const results::Row*> find_metric(std::string_view key);

@@ -79,8 +79,10 @@ results::Value value_of(const json::value* value) {
 
 }  // namespace
 
-std::string point_line(const Plan& plan, std::size_t index, const results::Outcome& run) {
+std::string point_line(const Plan& plan, std::size_t index, const results::Outcome& run,
+                       const std::string& doubt) {
   json::object object = head_of(plan, index);
+  if (!doubt.empty()) object["doubt"] = doubt;
   report::put_rows(object, run);
   return line_of(members_of(object));
 }
@@ -100,6 +102,22 @@ std::optional<std::size_t> point_of(const Plan& plan, std::string_view line) {
   // What the line says about the point must match the plan.
   if (!members->starts_with(members_of(head_of(plan, number - 1)) + ",")) return std::nullopt;
   return number - 1;
+}
+
+std::vector<std::string> doubts_of(const Plan& plan, const Lines& lines) {
+  std::vector<std::string> out(plan.spec.captures.size());
+  std::vector<bool> known(out.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::size_t capture = plan.points[i].capture;
+    if (known[capture] || lines[i].empty()) continue;
+    known[capture] = true;
+    boost::system::error_code failed;
+    const json::value line = json::parse(lines[i], failed);
+    const json::value* doubt =
+        failed || !line.is_object() ? nullptr : line.get_object().if_contains("doubt");
+    if (doubt != nullptr && doubt->is_string()) out[capture] = doubt->get_string().c_str();
+  }
+  return out;
 }
 
 std::vector<results::Value> figures_of(std::string_view line) {
@@ -339,6 +357,7 @@ Result<Joined> join(const std::vector<std::string>& directories, std::string_vie
       return taken.error();
   }
   if (out.manifest.empty()) return error("no part is given: give the directories of parts");
+  out.plan.doubts = doubts_of(out.plan, out.finished.lines);
   return out;
 }
 

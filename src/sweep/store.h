@@ -23,8 +23,9 @@
 // does not depend on other lines, on time or on threads.
 namespace e4r::sweep {
 
+// `doubt`: why the answers about the capture are doubtful; empty: nothing is known against them.
 [[nodiscard]] std::string point_line(const Plan& plan, std::size_t index,
-                                     const results::Outcome& run);
+                                     const results::Outcome& run, const std::string& doubt = {});
 
 // The index of the plan's point on the line; nullopt if the checksum is wrong, the line is
 // incomplete, or the plan has no such point.
@@ -45,6 +46,9 @@ namespace e4r::sweep {
 
 // Lines of finished points by index (store.h). Empty for an unfinished point.
 using Lines = std::vector<std::string>;
+
+// What the finished lines say against each capture's answers, in the order of the captures.
+[[nodiscard]] std::vector<std::string> doubts_of(const Plan& plan, const Lines& lines);
 
 // The finished points, and the number of bad lines.
 struct Finished {

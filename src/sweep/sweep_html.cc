@@ -206,6 +206,8 @@ std::string summary(const Told& told) {
   std::string out;
   for (const Advice& advice : told.advice) {
     out += fmt::format("<h3>{}</h3>\n", html_escape(told.plan.spec.captures[advice.capture]));
+    if (const std::string doubt = doubt_of(told.plan, advice.capture); !doubt.empty())
+      out += fmt::format("<p class=\"note\"><b>Doubtful:</b> {}</p>\n", html_escape(doubt));
     if (told.advice.size() > 1) out += fmt::format("<p>{}</p>\n", html_escape(words(told, advice)));
     out += cards(told.plan, told.figures, advice);
   }

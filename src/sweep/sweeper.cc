@@ -52,6 +52,7 @@ Status OpenCapture::follow(bool force, std::span<const allocator::Policy* const>
 
 Subject OpenCapture::subject() const {
   return {followed_ ? &recording_.session() : nullptr, inputs_.recorded,
+          report::doubt_text(recording_.report()),
           [this](const allocator::Policy& policy, const allocator::Tunables& tunables) {
             return app::make_setup(policy, tunables, inputs_);
           }};
@@ -166,6 +167,7 @@ Status Sweeper::run(const std::atomic<bool>& stop) {
   E4R_CHECK(ran);
   if (left() > 0) return store_ ? store_->suspend() : Status();  // keeps what is finished
   figures_ = figures_of(finished().lines);
+  plan_.doubts = doubts_of(plan_, finished().lines);
   return store_ ? write_results(*store_, plan_, figures_, metric_) : Status();
 }
 
