@@ -158,4 +158,15 @@ Result<TwoTrees> with_commits(const Tree& tree, const std::string& range) {
   return out;
 }
 
+Result<FileChanges> with_mballoc(const std::string& mballoc_c) {
+  FileChanges out;
+  E4R_TRY(out["fs/ext4/mballoc.c"], read_file(mballoc_c));
+  const fs::path header = fs::path(mballoc_c).parent_path() / "mballoc.h";
+  std::error_code ec;
+  if (fs::exists(header, ec)) {
+    E4R_TRY(out["fs/ext4/mballoc.h"], read_file(header.string()));
+  }
+  return out;
+}
+
 }  // namespace e4r::guest

@@ -26,4 +26,8 @@ struct TwoTrees {
 // repository or lacks the commits.
 [[nodiscard]] Result<TwoTrees> with_commits(const Tree& tree, const std::string& range);
 
+// Returns another mballoc.c for the tree. A mballoc.h beside it replaces the tree's, too. The Error
+// says what cannot be read.
+[[nodiscard]] Result<FileChanges> with_mballoc(const std::string& mballoc_c);
+
 }  // namespace e4r::guest

@@ -15,8 +15,7 @@ namespace {
 
 // Keeps the mount quiet: no thread reads bitmaps or initialises tables, and no commit is due. An
 // ext4 error becomes a warning, which ends the kernel on the spot.
-constexpr std::string_view kMountOptions =
-    "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue,warn_on_error";
+constexpr std::string_view kMountOptions = "noinit_itable,nobarrier,errors=continue,warn_on_error";
 constexpr std::string_view kJournalOptions = ",commit=1000000";
 
 Extent extent(const e4r_extent& e) {
@@ -28,6 +27,13 @@ e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
   op.kind = kind;
   op.ino = ino;
   return op;
+}
+
+// 5.13 brought the order lists, and reads bitmaps in the background unless told otherwise.
+Result<bool> has_lists(const std::string& kernel) {
+  E4R_TRY(const KernelFile file, read_kernel_file(kernel));
+  const auto release = allocator::parse_release(file.release);
+  return !release || !(*release < allocator::Release{5, 13, 0});
 }
 
 std::string sysfs_file(std::string_view tunable) {
@@ -96,7 +102,10 @@ Status KernelDecider::mount(const state::Source& source) {
   if (source.geometry.data_writeback) text += ",data=writeback";
   if (options_.tunables.mb_stripe > 1)
     text += fmt::format(",stripe={}", options_.tunables.mb_stripe);
-  text += fmt::format(",mb_optimize_scan={}", options_.tunables.mb_optimize_scan);
+  E4R_TRY(const bool lists, has_lists(options_.kernel));
+  if (lists)
+    text += fmt::format(",no_prefetch_block_bitmaps,mb_optimize_scan={}",
+                        options_.tunables.mb_optimize_scan);
   if (!options_.mount_options.empty()) text += ',' + options_.mount_options;
   e4r_op op = operation(E4R_MOUNT);
   op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
@@ -117,8 +126,12 @@ Status KernelDecider::set_tunables(const allocator::Tunables* before) {
     const std::string file = sysfs_file(info.name);
     const std::string value = std::to_string(value_of(options_.tunables, info));
     if (before == nullptr) {
-      E4R_TRY(const std::string has, guest_->read_file(file));
-      if (has == value + '\n') continue;
+      const Result<std::string> has = guest_->read_file(file);
+      if (!has.ok() && is_kernels_fault(has.error())) return has.error();
+      if (!has.ok()) absent_.insert(info.name);
+      if (!has.ok() || *has == value + '\n') continue;
+    } else if (absent_.contains(info.name)) {
+      continue;
     } else if (value_of(*before, info) == value_of(options_.tunables, info)) {
       continue;
     }
@@ -425,7 +438,11 @@ void KernelDecider::retune(const allocator::Tunables& tunables) {
 Status KernelDecider::finish() {
   E4R_CHECK(status_);
   E4R_CHECK(guest_->settle());
-  E4R_TRY(account_.mb_stats, guest_->read_file("/proc/fs/ext4/ubda/mb_stats"));
+  Result<std::string> stats = guest_->read_file("/proc/fs/ext4/ubda/mb_stats");
+  if (stats.ok())
+    account_.mb_stats = *std::move(stats);
+  else if (is_kernels_fault(stats.error()))  // older kernels have no mb_stats
+    return stats.error();
   E4R_TRY(account_.mb_groups, guest_->read_file("/proc/fs/ext4/ubda/mb_groups"));
   guest_.reset();
   status_ = error("{}: its kernel has ended", options_.kernel);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocator/decider.h"
@@ -106,6 +108,7 @@ class KernelDecider final : public allocator::Decider {
   state::FsState state_;
   allocator::Counters counters_;
   allocator::KernelAccount account_;
+  std::set<std::string_view> absent_;  // tunables that the kernel lacks
   Status status_;
   bool ahead_ = false;
   std::uint64_t considered_ = 0;     // groups, by the kernel's count

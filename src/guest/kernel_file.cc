@@ -38,7 +38,7 @@ std::string_view model_of(std::string_view release) {
   if (latest != all.rend()) return (*latest)->name;
   const auto parsed = allocator::parse_release(release);
   if (!parsed) return "linux-7.3";
-  if (parsed->major == 6 && parsed->minor < 5) return "legacy";
+  if (*parsed < allocator::Release{6, 5, 0}) return "legacy";
   if (parsed->major == 6 && parsed->minor < 12) return "linux-6.5";
   return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12.77" : "linux-7.3";
 }
@@ -79,7 +79,7 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
                                          .ladder = model.ladder,
                                          .kernel = model.kernel,
                                          .releases = {},
-                                         .walk_only = false});
+                                         .walk_only = model.walk_only});
   return *out.policy;
 }
 

@@ -258,6 +258,11 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   }
   if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
     out += "#define E4R_REMEMBERS_GOAL\n";
+  // 5.9 to 6.7 can discard a number of preallocations.
+  if (ext4.find("ext4_discard_preallocations(struct inode *, unsigned int)") != ext4.npos)
+    out += "#define E4R_DISCARDS_SOME\n";
+  // Since 5.15 the journal is told what becomes of a block.
+  if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
   // Older trees compute checksums through the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
   if (crypto) out += "#define E4R_SUMS_BY_CRYPTO\n";
@@ -333,10 +338,10 @@ Result<Tree> look_at_tree(const std::string& path) {
       "{}.{}.{}{}", make_variable(*makefile, "VERSION"), make_variable(*makefile, "PATCHLEVEL"),
       make_variable(*makefile, "SUBLEVEL"), make_variable(*makefile, "EXTRAVERSION"));
   const auto release = allocator::parse_release(tree.version);
-  constexpr allocator::Release kFirst = {6, 1, 0};
+  constexpr allocator::Release kFirst = {5, 10, 0};
   if (!release) return error("{}: its Makefile does not say which version it is", path);
   if (*release < kFirst)
-    return error("{}: is Linux {}; the driver is for 6.1 and later", path, tree.version);
+    return error("{}: is Linux {}; the driver is for 5.10 and later", path, tree.version);
   tree.built_in = fs::exists(top / ".config", ec) || fs::exists(top / "include/config", ec) ||
                   fs::exists(top / "arch/x86/include/generated", ec);
   find_commit(tree);

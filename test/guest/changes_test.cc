@@ -139,6 +139,29 @@ TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   EXPECT_GT(fs::last_write_time(overlay_ + "/fs/ext4/super.c"), unchanged);
 }
 
+// A vendor's mballoc.c in a tree near it.
+TEST_F(ChangesTest, AnotherMballocBringsItsHeader) {
+  const std::string mballoc = dir_.file("vendor/mballoc.c");
+  fs::create_directories(dir_.file("vendor"));
+  EXPECT_FALSE(with_mballoc(mballoc).ok());
+  std::ofstream(mballoc) << "int vendors;\n";
+  const auto alone = with_mballoc(mballoc);
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  EXPECT_EQ(*alone, (FileChanges{{"fs/ext4/mballoc.c", "int vendors;\n"}}));
+  std::ofstream(dir_.file("vendor/mballoc.h")) << "int ac_orig_goal_len;\n";
+  const auto both = with_mballoc(mballoc);
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  const auto tree = look_at_tree(tree_);
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  const Status made = make_overlay(*tree, overlay_, *both);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(*read_file(overlay_ + "/fs/ext4/mballoc-tree.c"), "int vendors;\n");
+  EXPECT_EQ(*read_file(overlay_ + "/fs/ext4/mballoc.h"), "int ac_orig_goal_len;\n");
+  EXPECT_NE(read_file(overlay_ + "/fs/ext4/e4replay-tree.h")->find("E4R_REMEMBERS_GOAL"),
+            std::string::npos);
+  EXPECT_EQ(*read_file(tree_ + "/fs/ext4/mballoc.c"), "int one;\nint two;\n");
+}
+
 TEST_F(ChangesTest, WhatDoesNotApplyIsSaid) {
   const auto refused = [&](const std::string& text, const std::string& words) {
     std::ofstream(patch_) << text;

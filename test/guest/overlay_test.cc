@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guest/overlay.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -69,6 +71,24 @@ TEST_F(OverlayTest, SaysWhatTheTreeCallsWhatTheDriverReads) {
       << names();
   write("fs/ext4/ext4.h", "\tatomic64_t s_bal_cX_groups_considered[4];\n");
   EXPECT_NE(names().find("has no array s_bal_cX_hits"), std::string::npos) << names();
+}
+
+// Kernels before 5.15 lack some of what the driver uses.
+TEST_F(OverlayTest, SaysWhatTheTreeLacks) {
+  make_tree();
+  const auto says = [&](const std::string& header, std::string_view macro) {
+    write("fs/ext4/ext4.h", header);
+    const Status made = make_overlay(*look_at_tree(tree_), overlay_);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    const auto names = read_file(overlay_ + "/fs/ext4/e4replay-tree.h");
+    return names.ok() && names->find(fmt::format("#define {}\n", macro)) != std::string::npos;
+  };
+  const std::string stock = kStockCounters;
+  EXPECT_FALSE(says(stock, "E4R_JOURNAL_TRIGGERS"));
+  EXPECT_TRUE(says(stock + "\tEXT4_JTR_NONE\n", "E4R_JOURNAL_TRIGGERS"));
+  const std::string discard = "extern void ext4_discard_preallocations(struct inode *";
+  EXPECT_FALSE(says(stock + discard + ");\n", "E4R_DISCARDS_SOME"));
+  EXPECT_TRUE(says(stock + discard + ", unsigned int);\n", "E4R_DISCARDS_SOME"));
 }
 
 TEST_F(OverlayTest, SaysWhichCommitTheTreeIsAt) {
@@ -161,8 +181,11 @@ TEST_F(OverlayTest, OtherDirectoriesAreRefused) {
   EXPECT_NE(refused().find("No such file"), std::string::npos);
   fs::create_directories(tree_);
   EXPECT_NE(refused().find("is not a kernel tree"), std::string::npos);
-  make_tree("VERSION = 5\nPATCHLEVEL = 15\nSUBLEVEL = 1\n");
-  EXPECT_NE(refused().find("Linux 5.15.1-rc1; the driver is for 6.1 and later"), std::string::npos);
+  make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
+  EXPECT_NE(refused().find("Linux 5.4.301-rc1; the driver is for 5.10 and later"),
+            std::string::npos);
+  make_tree("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 265\n");
+  EXPECT_EQ(refused(), "");
   make_tree("VERSION = \n");
   EXPECT_NE(refused().find("does not say which version"), std::string::npos);
   make_tree();

@@ -31,6 +31,7 @@ struct BuildOptions {
   std::string tree;
   std::string out;
   std::string patch, commits;  // makes two kernels: without and with it
+  std::string mballoc;         // a mballoc.c in place of the tree's
   std::string base;            // the one without; empty: named after `out`
   std::string directory;       // empty: in the user's cache
   unsigned jobs = 0;
@@ -126,8 +127,13 @@ std::string base_name(const BuildOptions& o) {
 }
 
 Result<std::vector<Wanted>> wanted_kernels(const BuildOptions& o, const guest::Tree& tree) {
-  if (o.patch.empty() && o.commits.empty()) return std::vector<Wanted>{{o.out, tree, {}}};
   guest::Tree base = tree, with = tree;
+  if (!o.mballoc.empty()) {
+    E4R_TRY(guest::FileChanges changes, guest::with_mballoc(o.mballoc));
+    with.dirty = true;
+    return std::vector<Wanted>{{o.out, std::move(with), std::move(changes)}};
+  }
+  if (o.patch.empty() && o.commits.empty()) return std::vector<Wanted>{{o.out, tree, {}}};
   guest::TwoTrees trees;
   if (o.patch.empty()) {
     E4R_TRY(trees, guest::with_commits(tree, o.commits));
@@ -148,7 +154,7 @@ Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tr
   std::string directory = o.directory;
   if (directory.empty()) {
     E4R_TRY(directory, cache_directory(tree));
-    if (!o.patch.empty() || !o.commits.empty()) directory += "-changed";
+    if (!o.patch.empty() || !o.commits.empty() || !o.mballoc.empty()) directory += "-changed";
   }
   directory = fs::absolute(directory).string();
   if (fs::path(directory).lexically_relative(tree.path).string().substr(0, 2) != "..")
@@ -196,6 +202,7 @@ Result<int> build(const BuildOptions& o) {
   Outputs outputs;
   outputs.reads(o.tree + "/fs/ext4/mballoc.c");
   outputs.reads(o.patch);
+  outputs.reads(o.mballoc);
   for (const Wanted& wanted : kernels) E4R_CHECK(outputs.writes(wanted.out, OutputKind::file));
   E4R_CHECK(check_tools());
   E4R_TRY(const std::string directory, build_directory(o, tree));
@@ -235,7 +242,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                          "  e4replay kernel build ~/linux --patch fix.patch -o mine.uml\n"
                          "  e4replay review --base kernel:mine-base.uml --with kernel:mine.uml "
                          "run.e4c\n");
-  sub.add_option("tree", options->tree, "the kernel's source, Linux 6.1 or later")
+  sub.add_option("tree", options->tree, "the kernel's source, Linux 5.10 or later")
       .required()
       .type_name("TREE");
   sub.add_option("-o,--out", options->out, "the kernel to make").required().type_name("FILE");
@@ -243,10 +250,17 @@ std::function<Result<int>()> declare(CommandLine& app) {
       sub.add_option("--patch", options->patch,
                      "make two kernels: of the tree as it is, and with the patch")
           .type_name("FILE");
-  sub.add_option("--commit", options->commits,
-                 "make two kernels: of the tree at commit A, and at commit B")
-      .type_name("A..B")
-      .excludes(patch);
+  const DeclaredOption commits =
+      sub.add_option("--commit", options->commits,
+                     "make two kernels: of the tree at commit A, and at commit B")
+          .type_name("A..B")
+          .excludes(patch);
+  sub.add_option("--mballoc", options->mballoc,
+                 "compile this mballoc.c, and the mballoc.h beside it, in place of the tree's: a "
+                 "vendor's in a stable tree near it")
+      .type_name("FILE")
+      .excludes(patch)
+      .excludes(commits);
   sub.add_option("--base", options->base,
                  "the kernel without the change (default: FILE with \"-base\" before its ending)")
       .type_name("FILE");

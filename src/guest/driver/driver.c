@@ -3,7 +3,7 @@
  * e4replay's driver: the block allocator of this kernel decides requests from a process of the
  * host. The driver runs as the last initcall of a User Mode Linux kernel. It mounts the kernel's
  * disk and performs one operation after the other until the host ends the kernel. There is no user
- * space. The same driver serves all trees from 6.1 on, compiled together with their mballoc.c.
+ * space. The same driver serves all trees from 5.10 on, compiled together with their mballoc.c.
  */
 
 /* Facts in the kernel file that can be read without starting it. */

@@ -39,6 +39,15 @@ static int e4r_drop_inode(u64 number)
 	return 0;
 }
 
+static int e4r_get_write_access(handle_t *handle, struct buffer_head *block)
+{
+#ifdef E4R_JOURNAL_TRIGGERS
+	return ext4_journal_get_write_access(handle, e4r.sb, block, EXT4_JTR_NONE);
+#else
+	return ext4_journal_get_write_access(handle, block);
+#endif
+}
+
 /* Creating the first inode of a group initializes its block bitmap. */
 static int e4r_make_inode(u64 number)
 {
@@ -62,9 +71,9 @@ static int e4r_make_inode(u64 number)
 	err = PTR_ERR_OR_ZERO(handle);
 	if (err)
 		goto out;
-	err = ext4_journal_get_write_access(handle, sb, bitmap, EXT4_JTR_NONE);
+	err = e4r_get_write_access(handle, bitmap);
 	if (!err)
-		err = ext4_journal_get_write_access(handle, sb, table, EXT4_JTR_NONE);
+		err = e4r_get_write_access(handle, table);
 	if (!err) {
 		ext4_lock_group(sb, group);
 		desc->bg_flags &= cpu_to_le16(~EXT4_BG_BLOCK_UNINIT);

@@ -139,7 +139,7 @@ static int e4r_discard(const struct e4r_op *op)
 
 	if (!inode)
 		return 0;
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#ifdef E4R_DISCARDS_SOME
 	ext4_discard_preallocations(inode, op->len);
 #else
 	ext4_discard_preallocations(inode);

@@ -7,8 +7,8 @@
 #include <linux/console.h>
 #include <linux/file.h>
 #include <linux/init_syscalls.h>
+#include <linux/kernel.h> /* panic_on_warn, in panic.h since 5.14 */
 #include <linux/namei.h>
-#include <linux/panic.h>
 #include <linux/reboot.h>
 #include <linux/timer.h>
 #include <linux/version.h>

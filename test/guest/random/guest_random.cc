@@ -77,7 +77,7 @@ Result<Sides> sides_of(const Options& options) {
   Sides out;
   for (const allocator::Policy* policy : allocator::policies())
     if (options.model.empty() ? allocator::stands_for(*policy, file.release)
-                              : policy->name == options.model)
+                              : policy == allocator::find_policy(options.model))
       out.policy = policy;
   if (out.policy == nullptr)
     return error("{}: no model stands for {}: name one with --model", options.kernel, file.release);
