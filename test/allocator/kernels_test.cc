@@ -477,7 +477,11 @@ TEST(Policies, AReleaseFitsThePolicyOfItsRange) {
   EXPECT_EQ(fits("6.14.0+"), "linux-6.14 ");
   EXPECT_EQ(fits("6.1.192"), "legacy ");
   EXPECT_EQ(fits("5.4.200"), "el8 ");
+  EXPECT_EQ(fits("5.15.201"), "linux-5.10.215 linux-5.15.154 ");
   EXPECT_EQ(fits("5.15.215"), "linux-5.10.215 linux-5.15.202 ");
+  EXPECT_EQ(fits("6.1.164"), "linux-6.1.149 ");
+  EXPECT_EQ(fits("6.6.127"), "linux-6.6.103 ");
+  EXPECT_EQ(fits("6.6.128"), "linux-6.6.128 ");
   for (const char* no : {"", "6", "6.", "x6.5", "6.5.x", "99999999999.1"}) EXPECT_EQ(fits(no), "");
 }
 

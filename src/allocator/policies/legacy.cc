@@ -7,7 +7,7 @@
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-constexpr std::array kReleases = {ReleaseRange{{6, 1, 161}, {6, 1, kAnyPatch}}};
+constexpr std::array kReleases = {ReleaseRange{{6, 1, 165}, {6, 1, kAnyPatch}}};
 
 }  // namespace
 
