@@ -63,7 +63,12 @@ bool hides_patch(const Release& number, std::string_view release) {
 
 }  // namespace
 
+bool is_of_lustre(std::string_view release) {
+  return release.find("_lustre") != std::string_view::npos;
+}
+
 bool stands_for(const Policy& policy, std::string_view release) {
+  if (is_of_lustre(release)) return false;
   if (const std::string_view build = build_of(release); !build.empty())
     return std::any_of(policy.builds.begin(), policy.builds.end(), [&](std::string_view known) {
       return is_part_of(build, known) || is_part_of(known, build);

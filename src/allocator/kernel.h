@@ -40,9 +40,13 @@ struct ReleaseRange {
 // The numbers at the start of a release; nullopt unless it begins with MAJOR.MINOR.
 [[nodiscard]] std::optional<Release> parse_release(std::string_view text);
 
+// Whether a kernel was built for Lustre's servers: "4.18.0-553.27.1.el8_lustre.x86_64".
+[[nodiscard]] bool is_of_lustre(std::string_view release);
+
 // Whether the policy may be that of the release: one of Policy::releases holds it, or, for a build
 // of Red Hat ("5.14.0-427.el9_4.x86_64"), Policy::builds. A distribution that prints no stable
 // release ("5.15.0-139-generic") may have any of them. False if the text is not a release.
+// None stands for a build of Lustre's servers.
 [[nodiscard]] bool stands_for(const Policy& policy, std::string_view release);
 
 // How a search by stripe uses the stripe (s_stripe, ext4_mb_scan_aligned).

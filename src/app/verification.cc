@@ -70,7 +70,15 @@ std::string advice(const report::ReplayReport& report, const Inputs& inputs) {
 
 }  // namespace
 
+Status check_allocator(const Inputs& inputs) {
+  if (!inputs.trace.summary().of_ldiskfs && !allocator::is_of_lustre(inputs.release)) return {};
+  return error("{}: was recorded from Lustre's ldiskfs, whose allocator no policy here models",
+               inputs.trace.name());
+}
+
 Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs) {
+  if (const Status known = check_allocator(inputs); !known.ok())
+    return error("{}; --force answers as ext4 would", known.error().message);
   const replay::Agreement& a = *report.recorded;
   if (a.follows()) return {};
   constexpr const char* kForce = "--force answers anyway";
@@ -238,6 +246,9 @@ Result<std::string> explain(replay::Session& session, replay::Setup setup, std::
 Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
                                     const Listener& listener) {
   const allocator::Policy* const policy = spec.policies.empty() ? nullptr : spec.policies.front();
+  if (policy == nullptr)
+    if (const Status known = check_allocator(inputs); !known.ok())
+      return error("{}; -p compares it with a policy of ext4", known.error().message);
   allocator::Tunables tunables = inputs.recorded;
   E4R_CHECK(apply_settings(tunables, spec.settings));
   E4R_TRY(const KernelsAccount kernel, read_account(inputs, listener));

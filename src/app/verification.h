@@ -14,9 +14,12 @@
 // replays and sweeps.
 namespace e4r::app {
 
-// Fails if the model does not follow the recorded kernel, or if that cannot be determined. The
-// Error names the first divergence, possible causes, and --force. `report` holds the findings of
-// Session::follow_recorded.
+// Fails if the recorded allocator is Lustre's ldiskfs, which no policy models.
+[[nodiscard]] Status check_allocator(const Inputs& inputs);
+
+// Fails as check_allocator() does, if the model does not follow the recorded kernel, or if that
+// cannot be determined. The Error names the first divergence, possible causes, and --force.
+// `report` holds the findings of Session::follow_recorded.
 [[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs);
 
 // Warns if an answer is less reliable than it seems.

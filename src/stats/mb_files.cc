@@ -61,15 +61,22 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// Parses "#0    : 1234  5     6     [ 1 2 ... ]".
+// Parses "#0    : 1234  5     6     [ 1 2 ... ]". Lustre's ldiskfs prints five numbers before the
+// bracket: free by the buddy, free by the descriptor, free extents, first free cluster, and the
+// number of preallocations.
 std::optional<MbGroup> parse_group(std::string_view line) {
   MbGroup group;
   if (!take(line, '#')) return std::nullopt;
   const auto number = take_number(line);
   if (!number || !take(line, ':')) return std::nullopt;
   const auto free = take_number(line);
-  const auto fragments = take_number(line);
-  const auto first = take_number(line);
+  auto fragments = take_number(line);
+  auto first = take_number(line);
+  if (const auto fourth = take_number(line)) {
+    if (!take_number(line)) return std::nullopt;
+    fragments = first;
+    first = fourth;
+  }
   if (!free || !fragments || !first || !take(line, '[')) return std::nullopt;
   group.number = static_cast<std::uint32_t>(*number);
   group.free = static_cast<std::uint32_t>(*free);

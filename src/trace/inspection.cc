@@ -146,7 +146,10 @@ std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
   if (unclosed_ > 0)
     out.push_back(fmt::format("{} requests have no closing event: refused before the search",
                               format_count(unclosed_)));
-  if (s.older_than != OlderThan::unknown)
+  if (s.of_ldiskfs)
+    out.emplace_back(
+        "the events are those of Lustre's ldiskfs: no policy stands for its allocator");
+  else if (s.older_than != OlderThan::unknown)
     out.push_back(fmt::format(
         "the kernel is from {}: no policy stands for it, and legacy (Linux 6.1) is the nearest",
         kernel_of(s)));

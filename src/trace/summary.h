@@ -61,6 +61,8 @@ struct TraceSummary : DeliveredCounts {
   Format format = Format::unknown;       // of this file
   Format recorded_as = Format::unknown;  // of the original recording; differs from format for .e4t
   Generation generation = Generation::unknown;
+  bool of_ldiskfs =
+      false;  // recorded from Lustre's copy of ext4, which has an allocator of its own
   bool generation_guessed = false;  // criteria were digits up to 3: the kernel could be 6.5 or 6.6
   OlderThan older_than = OlderThan::unknown;
   std::string kernel, clock;        // release and trace clock as recorded: "6.1.0-18-amd64", "mono"

@@ -53,6 +53,27 @@ TEST(SessionFollows, ThePolicyThatFollowsMostWhateverTheRelease) {
     EXPECT_NE(lists.followed_under(release), "linux-6.12.77") << release;
 }
 
+TEST(SessionFollows, SaysWhichPoliciesTheReleaseAllows) {
+  Recorded sets("linux-6.12.77", 60);
+  const auto allowed = [&](std::string release) {
+    replay::SessionOptions options;
+    options.release = std::move(release);
+    const replay::Session session(sets.busy.fs.source(),
+                                  packed_trace(sets.busy.work.events(), trace::Generation::v6_5),
+                                  options);
+    std::string out;
+    for (const allocator::Policy* policy : session.allowed())
+      out += std::string(policy->name) + " ";
+    return out;
+  };
+  EXPECT_EQ(allowed(""), "");
+  EXPECT_EQ(allowed("6.12.117"), "linux-6.12.77 ");
+  EXPECT_EQ(allowed("6.18.44"), "linux-7.3 linux-6.17 ");
+  EXPECT_EQ(allowed("6.6.0-14-generic"), "linux-6.6.128 linux-6.6.103 linux-6.6.24 linux-6.6.0 ");
+  EXPECT_EQ(allowed("6.1.192"), "") << "prints other traces";
+  EXPECT_EQ(allowed("6.12.0-1.el9_lustre.x86_64"), "");
+}
+
 // The trace does not distinguish the kernels with lists.
 TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
   for (const char* policy : {"linux-6.5", "linux-6.14"}) {

@@ -223,6 +223,24 @@ TEST(MbGroups, AGroupThatIsMissingDiffers) {
   EXPECT_EQ(result.first, "group 0: the kernel's text lacks it");
 }
 
+// Lustre's ldiskfs also prints what the descriptor has free, and the number of preallocations.
+TEST(MbGroups, OfLdiskfsHaveTwoMoreColumns) {
+  const auto groups = parse_mb_groups(
+      "#group: bfree gfree frags first pa    [ 2^0   2^1 ]\n"
+      "#3    : 7912  32476 12    24856 2     [ 4     5 ]\n");
+  ASSERT_TRUE(groups.ok()) << groups.error().message;
+  ASSERT_EQ(groups->size(), 1u);
+  const auto& group = groups->front();
+  EXPECT_EQ(group.number, 3u);
+  EXPECT_EQ(group.free, 7912u);
+  EXPECT_EQ(group.fragments, 12u);
+  EXPECT_EQ(group.first_free, 24856u);
+  EXPECT_EQ(group.counters[0], 4u);
+  EXPECT_EQ(group.counters[1], 5u);
+  EXPECT_EQ(group.printed, 2u);
+  EXPECT_FALSE(parse_mb_groups("#3 : 1 2 3 4 [ 1 ]\n").ok()) << "neither form";
+}
+
 TEST(MbStats, NamesTheRungsOfThePolicy) {
   const auto has = [](const char* policy, std::string_view name) {
     for (const MbStat& stat : mb_stats(*allocator::find_policy(policy), {}))

@@ -328,6 +328,7 @@ enum Fact : std::uint64_t {
   kMalformed = 45,
   kUnknownFlagsOf = 47,
   kUnknownFieldsOf = 49,
+  kOfLdiskfs = 50,
 };
 
 class FactWriter {
@@ -421,6 +422,9 @@ void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSu
     case kOlderThan:
       s.older_than = enum_of(value, OlderThan::v4_0);
       break;
+    case kOfLdiskfs:
+      s.of_ldiskfs = value != 0;
+      break;
     case kDamaged:
       s.damaged = value;
       break;
@@ -451,6 +455,7 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
   w.number(kUnknownFields, s.unknown_fields);
   w.number(kSkippedLines, s.skipped_lines);
   w.number(kOlderThan, static_cast<std::uint64_t>(s.older_than));
+  if (s.of_ldiskfs) w.number(kOfLdiskfs, 1);
   w.number(kDamaged, s.damaged);
   w.number(kWithoutCpu, s.without_cpu);
   w.counts(kMalformed, s.malformed);

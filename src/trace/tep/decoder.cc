@@ -238,7 +238,8 @@ Status RecordDecoder::add(const EventFormat& format, KindSet needed) {
   Layout layout;
   layout.name = format.name;
   // Ignores events of other systems (a probe, say) that share a name with one of ours.
-  if (kind && event_system(*kind) == format.system) {
+  const bool of_ldiskfs = is_of_ldiskfs(format.name) && format.system == "ldiskfs";
+  if (kind && (of_ldiskfs || event_system(*kind) == format.system)) {
     auto read = layout_of(format, *kind);
     if (read.ok())
       layout = *std::move(read);
@@ -247,6 +248,7 @@ Status RecordDecoder::add(const EventFormat& format, KindSet needed) {
     else
       layout.problem = read.error().message;
     layout.kind = *kind;
+    layout.of_ldiskfs = of_ldiskfs;
     known_[static_cast<std::size_t>(*kind)] = true;
   }
   const std::array<std::string_view, 2> names = {"common_type", "common_pid"};
@@ -323,6 +325,7 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
   if (size < layout.size) return report_malformed(layout, "shorter than its format says");
   if (record.cpu < 0 || record.cpu > UINT16_MAX)
     return report_malformed(layout, "its CPU number is impossible");
+  context_.of_ldiskfs |= layout.of_ldiskfs;
   out = Event{};
   out.kind = layout.kind;
   out.cpu = static_cast<std::uint16_t>(record.cpu);

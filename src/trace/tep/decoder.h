@@ -113,6 +113,7 @@ class RecordDecoder {
   // How to read the records of one event.
   struct Layout {
     EventKind kind = EventKind::lost_events;  // lost_events: an event of another kind
+    bool of_ldiskfs = false;                  // of Lustre's copy of ext4
     bool strangers = false;                   // the format has fields that are unknown here
     std::size_t size = 0;                     // bytes of the data that decoding reads
     std::vector<RecordPlace> places;

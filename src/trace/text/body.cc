@@ -151,7 +151,15 @@ constexpr KindTable kKindTable = [] {
 
 }  // namespace
 
+bool is_of_ldiskfs(std::string_view name) {
+  return name.starts_with(kLdiskfs);
+}
+
 std::optional<EventKind> kind_of(std::string_view name) {
+  if (is_of_ldiskfs(name)) {
+    const std::string ours = "ext4_" + std::string(name.substr(kLdiskfs.size()));
+    return kind_of(ours);
+  }
   if (name.size() < KindTable::kShortestName) return std::nullopt;
   const int kind = kKindTable.kinds[kKindTable.slot_of(name)];
   if (kind < 0 || event_name(static_cast<EventKind>(kind)) != name) return std::nullopt;
@@ -198,6 +206,7 @@ void report_bodies(const BodyContext& context, TraceSummary& summary) {
   summary.generation = context.criterion.generation();
   summary.generation_guessed = context.criterion.guessed();
   summary.older_than = context.older_than;
+  summary.of_ldiskfs = context.of_ldiskfs;
   summary.unknown_flags_of = context.unknown_flags;
   summary.unknown_flags = std::reduce(context.unknown_flags.begin(), context.unknown_flags.end());
   summary.unknown_criteria = context.unknown_criteria;

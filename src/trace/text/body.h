@@ -17,7 +17,11 @@
 namespace e4r::trace {
 
 // Returns the kind whose event_name() is `name`; nothing for lost_events and unknown names.
+// Lustre's copy of ext4 prints the same events under its own name: ldiskfs_request_blocks.
 [[nodiscard]] std::optional<EventKind> kind_of(std::string_view name);
+// Whether it is the name of an event of Lustre's ldiskfs.
+inline constexpr std::string_view kLdiskfs = "ldiskfs_";
+[[nodiscard]] bool is_of_ldiskfs(std::string_view name);
 
 // State shared by the bodies of a whole trace, and counts of their oddities.
 struct BodyContext {
@@ -25,6 +29,7 @@ struct BodyContext {
   KindCounts unknown_flags = {};       // flag names that are not in our tables
   std::uint64_t unknown_criteria = 0;  // search criteria with neither a known number nor name
   KindCounts unknown_fields = {};      // bodies with words that no field of the event accounts for
+  bool of_ldiskfs = false;             // an event has a name of Lustre's ldiskfs
   OlderThan older_than = OlderThan::unknown;  // by words that later kernels print otherwise
   std::string_view problem_key;  // after a failure: the field, and what is wrong with it
   std::string_view problem;

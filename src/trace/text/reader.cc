@@ -127,6 +127,7 @@ class TextTrace final : public Trace {
     noise_.add_event();
     const auto kind = prefix.has_body ? kind_of(prefix.name) : std::nullopt;
     if (!kind) return read_unknown(prefix, scan, event);
+    if (is_of_ldiskfs(prefix.name)) context_.of_ldiskfs = true;
     event = Event{};
     event.kind = *kind;
     event.cpu = prefix.cpu;
