@@ -13,7 +13,7 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev li
 # are optional for a build. python3-munkres: python3-matplotlib needs python3-fonttools, which accepts it in
 # place of python3-scipy. python3-scipy would pull in libboost-dev 1.74, which conflicts with libboost1.81-dev.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
-      python3-jsonschema python3-protobuf sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
+      python3-jsonschema python3-protobuf python3-yaml sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
       python3-nbconvert python3-ipykernel)
 fuzz=(clang libclang-rt-14-dev)

@@ -24,6 +24,10 @@ std::string short_name(const app::CaptureName& name) {
   return file;
 }
 
+std::string ageing_name(const AgeingCase& wanted) {
+  return "age: " + wanted.profile.name;
+}
+
 // Whether the error ends the whole review ("stopped"). Other errors end only the case.
 bool ends_all(const Error& error) {
   return error.message == "stopped";
@@ -176,7 +180,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const ReviewOptions& option
   open.name = wanted.image_name;
   E4R_TRY(const image::Image image, image::Image::open(wanted.image_path, open));
   Case out;
-  out.name = "age: " + wanted.profile.name;
+  out.name = ageing_name(wanted);
   out.where = wanted.image_name;
   out.aged = true;
   out.bytes = image.superblock().blocks_count * image.superblock().block_size();
@@ -208,6 +212,13 @@ Status check_unchanged(const Side& side) {
 }
 
 }  // namespace
+
+std::vector<std::string> case_names(const ReviewOptions& options) {
+  std::vector<std::string> out;
+  for (const app::CaptureName& name : options.captures) out.push_back(short_name(name));
+  for (const AgeingCase& wanted : options.ageing) out.push_back(ageing_name(wanted));
+  return out;
+}
 
 Result<Review> review(const ReviewOptions& options, const app::Listener& listener) {
   Review out;

@@ -44,6 +44,9 @@ struct ReviewOptions {
   unsigned repeats = 3;  // alternating runs of each of two kernels that decide differently
 };
 
+// The names that the cases will have (Case::name), in their order.
+[[nodiscard]] std::vector<std::string> case_names(const ReviewOptions& options);
+
 // One figure of both policies.
 struct Figure {
   const results::Row* row = nullptr;  // of results::rows(Teller::review)

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "util/condition.h"
 #include "util/status.h"
 
 // The condition of --where, which selects the points of a sweep.
@@ -28,10 +26,8 @@ struct Combination {
   std::string_view capture;
 };
 
-// A condition of comparisons (== != < <= > >=), joined by && and ||, negated by !, grouped by ( ).
-// && binds more tightly than ||. A comparison has a tunable on one side and a tunable or a number
-// on the other. Or it compares `policy` or `capture` by == or != with one of the sweep's, given as
-// a word or as a text in ' or ". A policy's alias stands for the policy.
+// A condition (util/condition.h) whose figures are the tunables. Its words are `policy` and
+// `capture`, compared with one of the sweep's. A policy's alias stands for the policy.
 class Where {
  public:
   // The error gives the position, counted from 1, and the fault. For an unknown name it lists the
@@ -40,10 +36,8 @@ class Where {
 
   [[nodiscard]] bool holds(const Combination& point) const;
 
-  struct Node;
-
  private:
-  std::shared_ptr<const Node> root_;  // null: always holds
+  Condition condition_;
 };
 
 }  // namespace e4r::sweep

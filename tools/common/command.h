@@ -14,11 +14,12 @@ namespace e4r::tools {
 
 // Exit statuses of every tool of the project.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;        // could not do it; one line on stderr said why
-inline constexpr int kUsage = 2;         // the command line is wrong
-inline constexpr int kDisagreed = 3;     // verify ran and found disagreement
-inline constexpr int kPolicyFailed = 4;  // review or hunt ran, and a policy or its kernel failed
-inline constexpr int kStopped = 130;     // a signal ended a sweep that can be resumed, or a hunt
+inline constexpr int kFailed = 1;          // could not do it; one line on stderr said why
+inline constexpr int kUsage = 2;           // the command line is wrong
+inline constexpr int kDisagreed = 3;       // verify ran and found disagreement
+inline constexpr int kPolicyFailed = 4;    // review or hunt ran, and a policy or its kernel failed
+inline constexpr int kConditionHolds = 4;  // a condition of --fail-if holds
+inline constexpr int kStopped = 130;       // a signal ended a sweep that can be resumed, or a hunt
 
 // One subcommand: its name, its line in the overview, examples for --help, and a function that
 // declares the options on `app` and returns the action to run after parsing. The action returns an

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "app/comparison.h"
+#include "app/fail_if.h"
 #include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
@@ -135,6 +136,7 @@ Status resolve(Options& options) {
   if (!options.cpus.empty()) {
     E4R_TRY(spec.cpus, app::parse_cpus(options.cpus));
   }
+  E4R_CHECK(app::check_conditions(options.fail_if, app::replay_names(spec)));
   spec.for_page = !options.html.empty();
   spec.spaces = !options.perfetto.empty();
   spec.rows = !options.decisions.empty() || !options.perfetto.empty();
@@ -157,7 +159,9 @@ Result<int> answer(const Options& options) {
   }
   E4R_CHECK(write_exports(options, comparison, outputs, progress));
   E4R_CHECK(print(comparison.report, options, outputs));
-  return kDone;
+  E4R_TRY(const std::string failure,
+          app::find_replay_failure(options.fail_if, options.spec, comparison.report));
+  return status_of_conditions(failure);
 }
 
 Result<int> run(Options& options) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "app/fail_if.h"
 #include "app/inputs.h"
 #include "common/command.h"
 #include "common/print_line.h"
@@ -32,6 +33,7 @@ struct Options : SideArguments {
   std::string json, html;
   unsigned threads = 0;
   bool no_progress = false;
+  std::vector<std::string> fail_if;
   std::string kernel_log;
 };
 
@@ -62,6 +64,36 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
   for (const std::string& word : words) {
     E4R_TRY(app::CaptureName name, app::parse_capture(word));
     out.push_back(std::move(name));
+  }
+  return out;
+}
+
+// What conditions may name: the figures of --with, and of --base.
+app::FigureNames figure_names(const review::ReviewOptions& chosen) {
+  app::FigureNames out;
+  for (const char* side : {"", "with:", "base:"})
+    app::add_names(out, side, results::Teller::review);
+  out.word = "capture";
+  out.cases = review::case_names(chosen);
+  return out;
+}
+
+// What conditions are applied to: the cases that were compared.
+std::vector<app::FigureCase> figure_cases(const review::Review& review) {
+  const std::size_t rows = results::rows(results::Teller::review).size();
+  std::vector<app::FigureCase> out;
+  for (const review::Case& one : review.cases) {
+    if (!one.refused.empty()) continue;
+    app::FigureCase& made = out.emplace_back();
+    made.name = one.name;
+    made.figures.resize(3 * rows);
+    const auto put = [&](const review::Figure& figure, const results::Value& with) {
+      made.figures[figure.row->index] = made.figures[rows + figure.row->index] = with;
+      made.figures[2 * rows + figure.row->index] = figure.base;
+    };
+    for (const review::Figure& figure : one.figures) put(figure, figure.with);
+    // Times of code that decides alike differ by noise alone.
+    for (const review::Figure& figure : one.alike_times) put(figure, figure.base);
   }
   return out;
 }
@@ -134,7 +166,8 @@ Status print(const review::Review& review, const Options& options, const Outputs
 }
 
 // The exit status, with the line that says why it is not 0.
-Result<int> status_of(const review::Review& review) {
+Result<int> status_of(const review::Review& review, const Options& options,
+                      const review::ReviewOptions& chosen) {
   bool failed = false;
   for (const review::Change change : {review::Change::worse, review::Change::better}) {
     const std::string text = review::failures_text(review, change);
@@ -146,7 +179,9 @@ Result<int> status_of(const review::Review& review) {
   if (std::ranges::all_of(review.cases, [](const auto& one) { return !one.refused.empty(); }))
     return error("nothing was compared: {}: {}", review.cases.front().name,
                  review.cases.front().refused);
-  return kDone;
+  E4R_TRY(const std::string failure,
+          app::find_failure(options.fail_if, figure_names(chosen), figure_cases(review)));
+  return status_of_conditions(failure);
 }
 
 Result<int> run(const Options& options) {
@@ -174,10 +209,13 @@ Result<int> run(const Options& options) {
                              options.size,
                              {.utilisation = 0.8, .turnover = options.aged},
                              options.seed});
+  if (const Status known = app::check_conditions(options.fail_if, figure_names(chosen));
+      !known.ok())
+    return usage_error(known.error().message);
   Progress progress(!options.no_progress);
   E4R_TRY(const review::Review result, review::review(chosen, {progress, warn}));
   E4R_CHECK(print(result, options, outputs));
-  return status_of(result);
+  return status_of(result, options, chosen);
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {
@@ -206,6 +244,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "runs of each kernel, in turn; a time is the median of its runs where both decide "
                  "differently (3)")
       .type_name("N");
+  declare_fail_if(app, o->fail_if);
   app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_option("--html", o->html, "write the review as a page as well; -: instead")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
+#include "app/fail_if.h"
 #include "app/setups.h"
 #include "app/verification.h"
 #include "common/command.h"
@@ -45,6 +46,7 @@ Status resolve(Options& options) {
     E4R_TRY(const allocator::Policy* policy, app::parse_policy(options.policy));
     options.spec.policies = {policy};
   }
+  E4R_CHECK(app::check_conditions(options.fail_if, app::verify_names()));
   return tools::resolve(options);
 }
 
@@ -57,7 +59,9 @@ Result<int> answer(const Options& options) {
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
   E4R_CHECK(print(*report, options, outputs));
-  return report->runs.front().agrees() ? kDone : kDisagreed;
+  if (options.fail_if.empty()) return report->runs.front().agrees() ? kDone : kDisagreed;
+  E4R_TRY(const std::string failure, app::find_verify_failure(options.fail_if, *report));
+  return status_of_conditions(failure);
 }
 
 Result<int> run(Options& options) {
@@ -96,7 +100,8 @@ const Command& verify_command() {
       "  e4replay verify start.img run.trace.zst -p legacy --free-run\n"
       "  e4replay verify start.img run.trace.zst --explain 1358\n"
       "  e4replay verify start.img run.e4t --mb-groups end.mb_groups --json -\n"
-      "Exit status 3 when model and kernel disagree anywhere.\n",
+      "  e4replay verify run.e4c --fail-if 'agreement/percent_identical < 99.9'\n"
+      "Exit status 3 when model and kernel disagree anywhere and there is no --fail-if.\n",
       cmd_verify::declare};
   return kCommand;
 }

@@ -12,6 +12,7 @@
 #include "app/setups.h"
 #include "common/command.h"
 #include "common/command_line.h"
+#include "common/print_line.h"
 #include "record/recorder.h"
 #include "record/tracer.h"
 #include "shrinker/reclaim.h"
@@ -190,6 +191,20 @@ DeclaredOption add_checked(CommandLine& app, const char* name, std::string& valu
 
 }  // namespace
 
+void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions) {
+  app.add_option("--fail-if", conditions,
+                 "exit status 4 if this condition on the figures holds, such as "
+                 "'files/most_extents > 1.1 * base:files/most_extents'; may be given again")
+      .type_name("EXPR")
+      .may_repeat();
+}
+
+int status_of_conditions(const std::string& failure) {
+  if (failure.empty()) return kDone;
+  print_line(stderr, "e4replay: {}", failure);
+  return kConditionHolds;
+}
+
 void declare_inputs(CommandLine& app, InputArguments& o) {
   app.add_option(
          "image",
@@ -233,6 +248,7 @@ void declare_inputs(CommandLine& app, InputArguments& o) {
          },
          "write down decision N: request, goal, groups and why, result")
       .type_name("N");
+  declare_fail_if(app, o.fail_if);
   app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_option("--threads", o.open.threads, "threads to use (default: one per CPU)")

@@ -36,8 +36,9 @@ namespace e4r::tools {
 class CommandLine;
 
 struct InputArguments {
-  app::InputOptions open;  // what to open
-  app::RunSpec spec;       // what to run on it; see resolve()
+  app::InputOptions open;            // what to open
+  app::RunSpec spec;                 // what to run on it; see resolve()
+  std::vector<std::string> fail_if;  // conditions (app/fail_if.h)
   std::string json;
   bool no_progress = false;
 };
@@ -48,6 +49,13 @@ inline constexpr const char* kAnyRatioHelp =
 
 // Declares them on a subcommand.
 void declare_inputs(CommandLine& app, InputArguments& options);
+
+// Declares --fail-if, which replay, verify and review have.
+void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions);
+
+// Prints the line that says which condition holds (app::find_failure), if one does. Returns the
+// exit status.
+[[nodiscard]] int status_of_conditions(const std::string& failure);
 
 // Completes what to open and what to run once the command line is read. The Error is one of usage.
 [[nodiscard]] Status resolve(InputArguments& options);
