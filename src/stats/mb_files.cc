@@ -61,27 +61,27 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// Parses "#0    : 1234  5     6     [ 1 2 ... ]". Lustre's ldiskfs prints five numbers before the
-// bracket: free by the buddy, free by the descriptor, free extents, first free cluster, and the
-// number of preallocations.
+// Parses "#0    : 1234  5     6     [ 1 2 ... ]". Lustre's kernels print free clusters twice, in
+// the buddy and in the descriptor, and the number of preallocations behind the first free cluster:
+// "#0    : 1234  1300  5     6     2     [ 1 2 ... ]".
 std::optional<MbGroup> parse_group(std::string_view line) {
   MbGroup group;
   if (!take(line, '#')) return std::nullopt;
   const auto number = take_number(line);
   if (!number || !take(line, ':')) return std::nullopt;
-  const auto free = take_number(line);
-  auto fragments = take_number(line);
-  auto first = take_number(line);
-  if (const auto fourth = take_number(line)) {
-    if (!take_number(line)) return std::nullopt;
-    fragments = first;
-    first = fourth;
+  std::array<std::uint32_t, 5> columns = {};
+  std::size_t count = 0;
+  for (; count < columns.size(); ++count) {
+    const auto column = take_number(line);
+    if (!column) break;
+    columns[count] = static_cast<std::uint32_t>(*column);
   }
-  if (!free || !fragments || !first || !take(line, '[')) return std::nullopt;
+  if (count < 3 || !take(line, '[')) return std::nullopt;
+  const std::size_t second_free = count > 3 ? 1 : 0;
   group.number = static_cast<std::uint32_t>(*number);
-  group.free = static_cast<std::uint32_t>(*free);
-  group.fragments = static_cast<std::uint32_t>(*fragments);
-  group.first_free = static_cast<std::uint32_t>(*first);
+  group.free = columns[0];
+  group.fragments = columns[1 + second_free];
+  group.first_free = columns[2 + second_free];
   group.printed = 0;
   while (const auto counter = take_number(line)) {
     if (group.printed < MbGroup::kOrders)

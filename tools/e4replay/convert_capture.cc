@@ -91,6 +91,39 @@ Result<SourceImage> SourceImage::open(const std::string& target, const OutputNam
   return out;
 }
 
+Result<SourceImage> SourceImage::make_like(std::uint64_t bytes,
+                                           const std::vector<std::string>& arguments,
+                                           const std::string& extended, const OutputName& output) {
+  E4R_TRY(const std::string mke2fs, find_mke2fs());
+  E4R_TRY(const std::string behind_links, output_target(output));
+  SourceImage out;
+  auto file = anonymous_file(directory_of(behind_links), true);
+  if (!file.ok())
+    return error("{}: cannot create a file beside it: {}", output.path(), file.error().message);
+  out.made_ = *std::move(file);
+  out.path_ = out.made_.path();
+  if (::ftruncate(out.made_.get(), static_cast<off_t>(bytes)) != 0)
+    return error("{} of {} bytes: {}", output.path(), bytes, errno_text(errno));
+  // mke2fs takes the time from E2FSPROGS_FAKE_TIME.
+  std::vector<std::string> words = {
+      "env",
+      "E2FSPROGS_FAKE_TIME=1577836800",
+      mke2fs,
+      "-q",
+      "-F",
+      "-t",
+      "ext4",
+      "-U",
+      kFixedUuid,
+      "-E",
+      std::string("nodiscard,lazy_itable_init=1,hash_seed=") + kFixedUuid + extended};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.push_back(out.path_);
+  E4R_TRY(const int status, run_child("/usr/bin/env", words));
+  if (status != 0) return error("mke2fs made no such file system: status {}", status);
+  return out;
+}
+
 Result<SourceImage> SourceImage::make(const std::string& size, const std::string& directory,
                                       std::uint32_t block_size, bool repeatable) {
   E4R_TRY(const std::uint64_t bytes, parse_start_size(size));

@@ -28,6 +28,13 @@ class SourceImage {
                                                 std::uint32_t block_size = 0,
                                                 bool repeatable = false);
 
+  // A file system of that many bytes on the disk of `output`. `arguments` are mke2fs's; `extended`
+  // is added to those of its -E: ",stride=4". The bytes are the same each time.
+  [[nodiscard]] static Result<SourceImage> make_like(std::uint64_t bytes,
+                                                     const std::vector<std::string>& arguments,
+                                                     const std::string& extended,
+                                                     const OutputName& output);
+
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

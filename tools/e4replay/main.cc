@@ -12,6 +12,7 @@ namespace e4r::tools {
 const Command& age_command();
 const Command& freefrag_command();
 const Command& hunt_command();
+const Command& image_command();
 const Command& info_command();
 const Command& kernel_command();
 const Command& map_command();
@@ -27,9 +28,10 @@ std::span<const Command> commands() {
   // In the order in which a newcomer needs them: the question, whether to believe the answer, one's
   // own file system instead of a bundled one; then what looks at files, and the rest.
   static const std::array kTable = {
-      replay_command(), verify_command(),   review_command(), record_command(),   sweep_command(),
-      hunt_command(),   kernel_command(),   info_command(),   freefrag_command(), map_command(),
-      kTraceCommand,    policies_command(), age_command(),    shrinker_command(),
+      replay_command(),   verify_command(), review_command(),   record_command(),
+      sweep_command(),    hunt_command(),   kernel_command(),   info_command(),
+      freefrag_command(), map_command(),    image_command(),    kTraceCommand,
+      policies_command(), age_command(),    shrinker_command(),
   };
   return kTable;
 }
