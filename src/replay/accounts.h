@@ -61,6 +61,9 @@ class Account {
                       const FileExtent& /*extent*/) {}
   // A recorded request is done, with all further requests that it needed.
   virtual void done(std::uint64_t /*decision*/, const state::FsState&) {}
+  // An operation has taken effect. A Follow that finds the order of overlapping allocations takes
+  // them in that order.
+  virtual void taken(const Op&) {}
 };
 
 // The accounts of one run. Only functions that an account overrides are called, so an account that
@@ -77,6 +80,7 @@ class Accounts {
     if constexpr (kDiffer<decltype(&T::placed), decltype(&Account::placed)>)
       placed_.push_back(&out);
     if constexpr (kDiffer<decltype(&T::done), decltype(&Account::done)>) done_.push_back(&out);
+    if constexpr (kDiffer<decltype(&T::taken), decltype(&Account::taken)>) taken_.push_back(&out);
     all_.push_back(std::move(made));
     return out;
   }
@@ -105,6 +109,9 @@ class Accounts {
   void done(std::uint64_t decision, const state::FsState& state) const {
     for (Account* account : done_) account->done(decision, state);
   }
+  void taken(const Op& op) const {
+    for (Account* account : taken_) account->taken(op);
+  }
 
  private:
   // The type of a pointer to a member names the class that declares the member.
@@ -112,7 +119,7 @@ class Accounts {
   static constexpr bool kDiffer = !std::is_same_v<Member, OfBase>;
 
   std::vector<std::unique_ptr<Account>> all_;
-  std::vector<Account*> asked_, decided_, placed_, done_;
+  std::vector<Account*> asked_, decided_, placed_, done_, taken_;
 };
 
 // Adds the accounts that a caller asks for to those of one run.

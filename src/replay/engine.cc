@@ -59,6 +59,7 @@ Status Engine::end(const OpReader& ops) {
 
 Status Engine::step(const Op& op) {
   apply(op);
+  accounts_.taken(op);
   return told_where(decider_->status(), decisions());
 }
 

@@ -61,9 +61,23 @@ void Follow::decide(const Op& op) {
 // Most requests are decided in their order, so this appends.
 void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs) {
   std::vector<allocator::DecisionInputs>& known = inputs_.known;
-  if (request == known.size() + 1) return known.push_back(inputs);
-  if (known.size() < request) known.resize(request);
-  known[request - 1] = inputs;
+  if (request <= inputs_.forgotten) return;
+  const std::uint64_t number = request - inputs_.forgotten;
+  if (number == known.size() + 1) return known.push_back(inputs);
+  if (known.size() < number) known.resize(number);
+  known[number - 1] = inputs;
+}
+
+void Follow::forget_inputs() {
+  std::vector<allocator::DecisionInputs>& known = inputs_.known;
+  if (known.size() >= 2 * kInputsKept) {
+    const std::size_t count = known.size() - kInputsKept;
+    known.erase(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(count));
+    inputs_.forgotten += count;
+  }
+  inputs_.refused_frees.clear();
+  inputs_.trims_again.clear();
+  learnt_.clear();
 }
 
 // Both searches took the first group of a list, so the kernel's group stood in front of the model's
@@ -98,7 +112,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
 
 void WhatIf::decide(const Op& op) {
   allocator::DecisionInputs known;
-  if (op.request <= inputs_.known.size()) known = inputs_.known[op.request - 1];
+  if (const allocator::DecisionInputs* found = inputs_.find(op.request)) known = *found;
   // A file that has preallocations of its own keeps them.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
       facts_.of(op.ino).mode == allocator::Mode::stream)

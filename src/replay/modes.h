@@ -20,11 +20,19 @@ namespace e4r::replay {
 // Inputs of decisions that the trace does not carry. Follow works them out for runs that decide
 // alone.
 struct InputTable {
-  std::vector<allocator::DecisionInputs> known;  // by request number (Op::request) less 1
-  std::vector<std::uint64_t> refused_frees;      // events that free blocks not in use, ascending
-  Schedule schedule;                             // of overlapping operations
+  // By request number (Op::request) less 1, less `forgotten`.
+  std::vector<allocator::DecisionInputs> known;
+  std::uint64_t forgotten = 0;               // requests in front of the first of `known`
+  std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
+  Schedule schedule;                         // of overlapping operations
   // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
   std::vector<std::uint32_t> trims_again;
+
+  // Null: the request's inputs are not known.
+  [[nodiscard]] const allocator::DecisionInputs* find(std::uint64_t request) const {
+    const std::uint64_t at = request - 1 - forgotten;
+    return request > forgotten && at < known.size() ? &known[at] : nullptr;
+  }
 };
 
 // Follows the recorded kernel. Compares each decision with the recorded one, and puts the recorded
@@ -48,6 +56,10 @@ class Follow : public Engine {
   }
   // The inputs at the end. Leaves the run without them.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
+  // For a run without an end: keeps only the inputs of later decisions, and those of the last
+  // kInputsKept requests at least. Call it now and then.
+  void forget_inputs();
+  static constexpr std::size_t kInputsKept = 65536;
   // What the decisions of a warm file system have shown of the order of its lists. The lists were
   // corrected as soon as it showed.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }

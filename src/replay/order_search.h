@@ -44,6 +44,11 @@ class OrderSearch final : public Follow {
   // them. Another Follow takes all of them in the order that was found.
   [[nodiscard]] const Schedule& found() const { return found_; }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
+  // Forgets what was found so far. For a run without an end, whose order nobody asks for.
+  void forget_order() {
+    found_ = {};
+    progress_ = {};
+  }
   [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
 
  private:
