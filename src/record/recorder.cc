@@ -7,7 +7,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
@@ -73,35 +72,7 @@ Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& v
   return snapshot;
 }
 
-constexpr std::array kSnapshots = {
-    std::pair{Snapshot::automatic, "auto"},  std::pair{Snapshot::freeze, "freeze"},
-    std::pair{Snapshot::reflink, "reflink"}, std::pair{Snapshot::unmounted, "unmounted"},
-    std::pair{Snapshot::none, "none"},
-};
-
 }  // namespace
-
-Result<Snapshot> parse_snapshot(const std::string& name) {
-  std::string known;
-  for (const auto& [snapshot, text] : kSnapshots) {
-    if (name == text) return snapshot;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", text);
-  }
-  return error("'{}' is not a way to take a start image: give one of {}", name, known);
-}
-
-const char* snapshot_name(Snapshot snapshot) {
-  for (const auto& [value, text] : kSnapshots)
-    if (value == snapshot) return text;
-  return "";
-}
-
-// The state of a file system at one moment, in its image and in the kernel.
-struct Recorder::Start {
-  std::optional<capture::StartImage> image;
-  KernelFiles files;
-  double frozen_s = 0;
-};
 
 Recorder::Recorder(const RecorderOptions& options) : options_(options) {}
 
@@ -123,7 +94,7 @@ Status Recorder::begin() {
   E4R_CHECK(prepare_tracing());
   if (options_.settle && volume_.mount) E4R_CHECK(settle());
   watch_.emplace(volume_);
-  E4R_TRY(const Start start, take_start());
+  E4R_TRY(const Start start, take_start(volume_, snapshot_, options_.max_freeze, *tracer_));
   E4R_CHECK(write_start(start));
   E4R_CHECK(output_.check());
   began_ = last_flush_ = Steady::now();
@@ -212,43 +183,11 @@ Status Recorder::settle() const {
   return file ? Status() : error("--settle: cannot write /proc/sys/vm/drop_caches");
 }
 
-Result<Recorder::Start> Recorder::take_start() {
-  if (snapshot_ == Snapshot::freeze || snapshot_ == Snapshot::reflink) return take_frozen();
-  Start out;
-  if (snapshot_ == Snapshot::unmounted) {
-    E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
-  }
-  E4R_CHECK(tracer_->on());
-  if (volume_.mount) out.files = read_kernel_files(volume_.device_name);
-  return out;
-}
-
-Result<Recorder::Start> Recorder::take_frozen() {
-  if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(volume_.device_path);
-  static_cast<void>(read_kernel_files(volume_.device_name));  // loads the buddies
-  Start out;
-  E4R_TRY(Freeze freeze, Freeze::begin(volume_.mount->point, options_.max_freeze));
-  E4R_CHECK(tracer_->on());
-  std::optional<LoopCopy> copy;
-  if (snapshot_ == Snapshot::reflink) {
-    E4R_TRY(copy, LoopCopy::make(volume_.device_name));
-  } else {
-    E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
-  }
-  out.files = read_kernel_files(volume_.device_name);
-  E4R_CHECK(freeze.end());
-  out.frozen_s = freeze.lasted().count();
-  if (copy) {
-    E4R_TRY(out.image, capture::StartImage::read(copy->path()));
-  }
-  return out;
-}
-
 Status Recorder::write_start(const Start& start) {
   facts_ = describe(start);
   E4R_CHECK(writer_->start(facts_));
   for (const auto& [name, text] : start.files) E4R_CHECK(writer_->text("start/" + name, text));
-  E4R_CHECK(writer_->text(capture::text_name::kTunables, tunables()));
+  E4R_CHECK(writer_->text(capture::text_name::kTunables, noted_tunables(volume_)));
   if (!start.image) return {};
   image_bytes_ = start.image->bytes();
   return start.image->pack([this](std::string_view part) { return writer_->image(part); });
@@ -281,17 +220,8 @@ capture::StartFacts Recorder::describe(const Start& start) const {
   return out;
 }
 
-// The tunables and the line of /proc/mounts, which also holds settings.
-std::string Recorder::tunables() const {
-  std::string out = read_tunables(volume_.device_name);
-  if (volume_.mount)
-    out += fmt::format("{} {} ext4 {} 0 0\n", volume_.device_path, volume_.mount->point,
-                       volume_.mount->options);
-  return out;
-}
-
 // Stops tracing and reads the kernel's files, both at the same moment if a freeze is possible.
-Result<Recorder::KernelFiles> Recorder::stop(capture::EndFacts& facts) {
+Result<KernelFiles> Recorder::stop(capture::EndFacts& facts) {
   KernelFiles files;
   const auto mount = find_mount(volume_.dev);
   if (mount && snapshot_ != Snapshot::none) {

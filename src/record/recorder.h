@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,23 +13,13 @@
 #include "record/freeze.h"
 #include "record/input_reader.h"
 #include "record/merger.h"
+#include "record/start.h"
 #include "record/tracer.h"
 #include "record/volume.h"
 #include "trace/summary.h"
 #include "util/status.h"
 
 namespace e4r::record {
-
-// The source of the start image.
-enum class Snapshot : std::uint8_t {
-  automatic,  // freeze if mounted, otherwise unmounted
-  freeze,     // the mounted file system, frozen while its bitmaps are read
-  reflink,    // a reflinked copy of the loop device's file, made during a freeze
-  unmounted,  // the device, before its mount
-  none,       // no start image: a replay needs one from elsewhere
-};
-[[nodiscard]] Result<Snapshot> parse_snapshot(const std::string& name);
-[[nodiscard]] const char* snapshot_name(Snapshot snapshot);
 
 struct RecorderOptions {
   std::string target;
@@ -82,9 +71,7 @@ class Recorder {
                                                  std::optional<std::int64_t> exit_status);
 
  private:
-  struct Start;
   using Steady = std::chrono::steady_clock;
-  using KernelFiles = std::map<std::string, std::string>;
 
   explicit Recorder(const RecorderOptions& options);
   Status begin();
@@ -92,11 +79,8 @@ class Recorder {
   void look_around();
   void see_inputs();
   [[nodiscard]] Status settle() const;
-  Result<Start> take_start();
-  Result<Start> take_frozen();
   Status write_start(const Start& start);
   [[nodiscard]] capture::StartFacts describe(const Start& start) const;
-  [[nodiscard]] std::string tunables() const;
   Result<KernelFiles> stop(capture::EndFacts& facts);
   void not_quiet(const Error& why);
   Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point);

@@ -222,10 +222,6 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// The longest time between an event's time stamp and its arrival in the buffer, unless the machine
-// itself stands still.
-constexpr std::uint64_t kSlackNs = 200'000'000;
-
 // One CPU's buffer.
 struct CpuBuffer {
   struct Close {

@@ -81,6 +81,10 @@ class Tracer {
   [[nodiscard]] virtual Status on() = 0;
   [[nodiscard]] virtual Status off() = 0;
 
+  // The longest time between an event's time stamp and its arrival in the buffer, unless the
+  // machine itself stands still. read() passes on events that are older than this.
+  static constexpr std::uint64_t kSlackNs = 200'000'000;
+
   // Passes on the events that became complete since the last call, ordered by time over all CPUs.
   // With `all`, passes on everything; tracing must be off. Events that the kernel dropped appear as
   // lost_events markers and make the buffers grow. The sink may change the events.

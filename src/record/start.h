@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "capture/image_parts.h"
+#include "record/tracer.h"
+#include "record/volume.h"
+#include "util/status.h"
+
+namespace e4r::record {
+
+// The source of the start image.
+enum class Snapshot : std::uint8_t {
+  automatic,  // freeze if mounted, otherwise unmounted
+  freeze,     // the mounted file system, frozen while its bitmaps are read
+  reflink,    // a reflinked copy of the loop device's file, made during a freeze
+  unmounted,  // the device, before its mount
+  none,       // no start image: a replay needs one from elsewhere
+};
+[[nodiscard]] Result<Snapshot> parse_snapshot(const std::string& name);
+[[nodiscard]] const char* snapshot_name(Snapshot snapshot);
+
+using KernelFiles = std::map<std::string, std::string>;  // see read_kernel_files()
+
+// The state of a file system at one moment, in its image and in the kernel.
+struct Start {
+  std::optional<capture::StartImage> image;
+  KernelFiles files;
+  double frozen_s = 0;  // how long writers waited
+};
+
+// Takes the state and starts tracing at the same moment. Snapshot::freeze and Snapshot::reflink
+// freeze the mounted file system for at most `max_freeze`.
+[[nodiscard]] Result<Start> take_start(const Volume& volume, Snapshot snapshot,
+                                       std::chrono::milliseconds max_freeze, Tracer& tracer);
+
+// The tunables, and the line of /proc/mounts, which also holds settings.
+[[nodiscard]] std::string noted_tunables(const Volume& volume);
+
+}  // namespace e4r::record
