@@ -55,22 +55,27 @@ std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& en
   return *std::move(shown);
 }
 
-Outcome outcome_of(const replay::Engine& engine) {
+Outcome counts_of(const replay::Engine& engine) {
   Outcome out;
   out.policy = &engine.policy();
   out.tunables = engine.tunables();
   out.geometry = static_cast<const Geometry&>(engine.state().geometry());
   out.tally = engine.tally();
   out.searches = searches_of(engine);
-  out.free = stats::settled_free(engine.state(), stats::mebibyte_bits(out.geometry.block_bits));
-  out.files = stats::file_fragmentation(engine.files(), out.geometry);
-  out.layout = stats::file_layout_score(engine.files());
   if (engine.discards() != nullptr) out.discards = engine.discards()->counts();
   out.decisions_hash = engine.hash().value();
   out.contradictions = engine.contradictions();
   if (const auto* times = engine.find<replay::CodeTimes>()) out.times = times->times();
   if (const auto* order = engine.find<replay::WriteOrder>()) out.write_order = *order;
   if (const auto* costs = engine.find<replay::CostProfile>()) out.costs = *costs;
+  return out;
+}
+
+Outcome outcome_of(const replay::Engine& engine) {
+  Outcome out = counts_of(engine);
+  out.free = stats::settled_free(engine.state(), stats::mebibyte_bits(out.geometry.block_bits));
+  out.files = stats::file_fragmentation(engine.files(), out.geometry);
+  out.layout = stats::file_layout_score(engine.files());
   return out;
 }
 

@@ -46,14 +46,14 @@ enum class Better : std::uint8_t { none, lower, higher };
 enum class Unit : std::uint8_t { count, steps, blocks, clusters, bytes, kib, percent, seconds, ns };
 
 // Who tells of runs: replay, with sweep and the library; review; hunt, of what becomes worse; age;
-// and the simulation of many writers.
-enum class Teller : std::uint8_t { replay, review, hunt, age, writers };
-inline constexpr std::size_t kTellers = 5;
+// the simulation of many writers; and watch, of a time.
+enum class Teller : std::uint8_t { replay, review, hunt, age, writers, watch };
+inline constexpr std::size_t kTellers = 6;
 [[nodiscard]] constexpr std::uint8_t by(Teller teller) {
   return static_cast<std::uint8_t>(1u << static_cast<unsigned>(teller));
 }
-inline constexpr std::uint8_t kOutcomes =
-    by(Teller::replay) | by(Teller::review) | by(Teller::hunt) | by(Teller::age);
+inline constexpr std::uint8_t kOutcomes = by(Teller::replay) | by(Teller::review) |
+                                          by(Teller::hunt) | by(Teller::age) | by(Teller::watch);
 
 // Where a review tells of a figure. One that says what another one says, in other units, is not in
 // the lists: with the same files, their extents say what extents per file says.

@@ -24,7 +24,7 @@ using Of = const Outcome&;
 
 constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller::review),
                        kHunt = by(Teller::hunt), kAge = by(Teller::age),
-                       kWriters = by(Teller::writers);
+                       kWriters = by(Teller::writers), kWatch = by(Teller::watch);
 
 Value value_of(Count count) {
   return count ? Value(*count) : Value();
@@ -64,13 +64,13 @@ void add_tally(Rows& out) {
   out.push_back(common({.label = "requests",
                         .key = "requests",
                         .of = [](Of o) -> Value { return o.tally.requests; },
-                        .told = std::uint8_t(kReplay | kReview | kAge | kWriters),
+                        .told = std::uint8_t(kReplay | kReview | kAge | kWriters | kWatch),
                         .names = {{Teller::age, "age/requests"}}}));
   out.push_back(common(
       tallied("blocks allocated", "allocated_blocks", &Tally::allocated_blocks, Show::always)));
   Row failed =
       common(tallied("failed, no space", "failed", &Tally::failed, Show::always, Better::lower));
-  failed.told = kReplay | kReview;
+  failed.told = kReplay | kReview | kWatch;
   out.push_back(failed);
   out.push_back(tallied("metadata requests", "metadata_requests", &Tally::metadata));
   out.push_back(
@@ -155,9 +155,10 @@ void add_hits(Rows& out) {
   ends.push_back(past);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     Row& row = *(out.begin() + from + static_cast<std::ptrdiff_t>(i));
-    row.told = kReplay | kReview;
-    row.names = {{Teller::review, fmt::format("hits/{}", ends[i].key),
-                  fmt::format("hits {}", ends[i].title)}};
+    row.told = kReplay | kReview | kWatch;
+    const std::string key = fmt::format("hits/{}", ends[i].key);
+    row.names = {{Teller::review, key, fmt::format("hits {}", ends[i].title)},
+                 {Teller::watch, key}};
   }
 }
 
@@ -183,7 +184,8 @@ void add_steps(Rows& out) {
   scanned.unit = Unit::steps;
   scanned.told = kOutcomes;
   scanned.names = {{Teller::review, "extents_scanned", kExtents},
-                   {Teller::age, "age/extents_scanned"}};
+                   {Teller::age, "age/extents_scanned"},
+                   {Teller::watch, "extents_scanned"}};
   out.push_back(scanned);
   add_per_criterion(out, kExtents, "extents_scanned", Better::lower,
                     of_criterion<&PerCriterion::extents_scanned>);
@@ -320,7 +322,7 @@ void add_files(Rows& out) {
   extents.names = {{Teller::review, "files/extents", "extents of files"}};
   extents.place = Place::document;
   Row& average = add("  extents per file", "files/avg_extents", Better::lower,
-                     kReplay | kReview | kHunt | kWriters, [](Files f) -> Value {
+                     kReplay | kReview | kHunt | kWriters | kWatch, [](Files f) -> Value {
                        if (f.files == 0) return {};
                        return f.extents_per_file();
                      });
@@ -496,6 +498,25 @@ void add_ageing(Rows& out) {
   });
 }
 
+// What a time has: counts by the second and by the request.
+void add_rates(Rows& out) {
+  const auto add = [&out](const char* label, const char* key, Better better, auto of) {
+    out.push_back({.label = label, .key = key, .of = of, .better = better, .told = kWatch});
+  };
+  add("requests per second", "requests_per_s", Better::none, [](Of o) -> Value {
+    if (o.elapsed_s <= o.ready_s) return {};
+    return o.requests_per_s();
+  });
+  const auto by_request = [](Count count, Of o) -> Value {
+    if (!count || o.tally.requests == 0) return {};
+    return static_cast<double>(*count) / static_cast<double>(o.tally.requests);
+  };
+  add("groups considered per request", "groups_per_request", Better::lower,
+      [=](Of o) { return by_request(o.searches.groups_considered(), o); });
+  add("extents scanned per request", "extents_per_request", Better::lower,
+      [=](Of o) { return by_request(o.searches.extents_scanned, o); });
+}
+
 // What only many writers have.
 void add_writers(Rows& out) {
   const auto add = [&out](const char* key, Unit unit, auto of) {
@@ -538,6 +559,7 @@ std::vector<Row> table() {
   add_free_space(out);
   add_ageing(out);
   add_writers(out);
+  add_rates(out);
   return out;
 }
 

@@ -443,6 +443,10 @@ MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
       [&](std::uint32_t number) -> const state::Group& { return state.group(number); });
 }
 
+std::string describe_difference(const MbGroup& kernel, const state::Group& group) {
+  return difference(kernel, group);
+}
+
 MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
                                      const std::vector<MbGroup>& replay) {
   std::vector<MbGroup> ours(replay.size());

@@ -99,6 +99,9 @@ struct MbGroupsComparison {
 };
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const state::FsState& state);
+// Describes how one line of the kernel differs from the group; empty if it does not.
+[[nodiscard]] std::string describe_difference(const state::MbGroup& kernel,
+                                              const state::Group& group);
 // Compares with the mb_groups of a kernel that made the replay's decisions.
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const std::vector<state::MbGroup>& replay);

@@ -94,8 +94,8 @@ TEST(Rows, ShowWhatFaultyCountersMean) {
   EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->of(run), whole(144));
 }
 
-constexpr Teller kAll[] = {Teller::replay, Teller::review, Teller::hunt, Teller::age,
-                           Teller::writers};
+constexpr Teller kAll[] = {Teller::replay, Teller::review,  Teller::hunt,
+                           Teller::age,    Teller::writers, Teller::watch};
 
 // A key is a place in a document, so no row lies where another one is, or within it.
 TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
