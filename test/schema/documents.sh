@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Makes real documents of every kind, as OUT/KIND/NAME.json.
-#   documents.sh E4REPLAY CAPTURES TRACES OUT
+#   documents.sh E4REPLAY CAPTURES TRACES OUT WATCH_DOCUMENT
 set -euo pipefail
-e4replay=$1 captures=$2 traces=$3 out=$4
+e4replay=$1 captures=$2 traces=$3 out=$4 watch_document=$5
 tune2fs_lazy=$(dirname "$e4replay")/tune2fs-lazy
 cd "$captures"
 
@@ -71,6 +71,8 @@ for name in full writeback-8; do
     write trace-info "recorded-$name" "$e4replay" trace info "$traces/$name.e4c" --json -
     write verify "recorded-$name" "$e4replay" verify "$traces/$name.e4c" --json -
 done
+write watch figures "$watch_document"
+write watch none "$watch_document" none
 write shrinker plain "$e4replay" shrinker "$traces/es-delayed.e4t.zst" --json -
 write shrinker verify "$e4replay" shrinker "$traces/es-delayed.e4t.zst" --verify --json -
 write age plain "$e4replay" age 64M -o "$out/aged.img" --until 'turnover 1x' --no-progress --json -

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Validates the JSON output of every command against docs/schema.
-#   run.sh E4REPLAY CAPTURES
+#   run.sh E4REPLAY CAPTURES WATCH_DOCUMENT
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$here/documents.sh" "$1" "$2" "$root/traces" "$work/out"
+"$here/documents.sh" "$1" "$2" "$root/traces" "$work/out" "$3"
 rm -rf "$work/out/swept"
 python3 "$here/validate.py" "$root/docs/schema" "$work/out"
 

@@ -23,15 +23,16 @@ const Command& review_command();
 const Command& shrinker_command();
 const Command& sweep_command();
 const Command& verify_command();
+const Command& watch_command();
 
 std::span<const Command> commands() {
   // In the order in which a newcomer needs them: the question, whether to believe the answer, one's
   // own file system instead of a bundled one; then what looks at files, and the rest.
   static const std::array kTable = {
-      replay_command(),   verify_command(), review_command(),   record_command(),
-      sweep_command(),    hunt_command(),   kernel_command(),   info_command(),
-      freefrag_command(), map_command(),    image_command(),    kTraceCommand,
-      policies_command(), age_command(),    shrinker_command(),
+      replay_command(), verify_command(),   review_command(), record_command(),
+      watch_command(),  sweep_command(),    hunt_command(),   kernel_command(),
+      info_command(),   freefrag_command(), map_command(),    image_command(),
+      kTraceCommand,    policies_command(), age_command(),    shrinker_command(),
   };
   return kTable;
 }

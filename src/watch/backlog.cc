@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/backlog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "trace/e4t/block.h"
+
+namespace e4r::watch {
+
+using trace::Event;
+namespace e4t = trace::e4t;
+
+void Backlog::add(std::span<const Event> events, std::uint64_t until_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    tail_.insert(tail_.end(), events.begin(), events.end());
+    added_ += events.size();
+    until_ns_ = std::max(until_ns_, until_ns);
+    if (tail_.size() >= kBlockEvents) pack_tail();
+  }
+  changed_.notify_one();
+}
+
+void Backlog::pack_tail() {
+  std::uint64_t number = added_ - tail_.size();
+  e4t::BlockEncoder encoder;
+  const auto seal = [&] {
+    const auto payload = encoder.payload();
+    Block& block = blocks_.emplace_back();
+    block.first = number;
+    block.events = encoder.events();
+    block.bytes.reserve(payload.size() + e4t::kMaxEventBytes);  // the decoder reads ahead
+    block.bytes.assign(payload.begin(), payload.end());
+    block.bytes.resize(payload.size() + e4t::kMaxEventBytes);
+    block_bytes_ += block.bytes.size();
+    number += block.events;
+    encoder.clear();
+  };
+  for (const Event& event : tail_) {
+    if (encoder.full() || encoder.events() == kBlockEvents) seal();
+    encoder.add(event);
+  }
+  if (!encoder.empty()) seal();
+  tail_.clear();
+}
+
+void Backlog::drop_read() {
+  while (!keeps_ && !blocks_.empty() && blocks_.front().first + blocks_.front().events <= read_) {
+    block_bytes_ -= blocks_.front().bytes.size();
+    blocks_.pop_front();
+  }
+}
+
+void Backlog::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_one();
+}
+
+void Backlog::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_one();
+}
+
+void Backlog::forget() {
+  const std::lock_guard lock(mutex_);
+  keeps_ = false;
+  drop_read();
+}
+
+Backlog::State Backlog::state() const {
+  const std::lock_guard lock(mutex_);
+  return {block_bytes_ + tail_.size() * sizeof(Event), added_, read_, until_ns_, keeps_};
+}
+
+bool Backlog::has_ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+Status Backlog::copy_from(std::uint64_t number, std::vector<Event>& out) const {
+  const std::uint64_t tail = added_ - tail_.size();
+  if (number >= tail) {
+    out.assign(tail_.begin() + static_cast<std::ptrdiff_t>(number - tail), tail_.end());
+    return {};
+  }
+  const auto behind =
+      std::ranges::upper_bound(blocks_, number, {}, [](const Block& b) { return b.first; });
+  const Block& block = *(behind - 1);
+  out.resize(block.events);
+  e4t::BlockDecoder decoder({block.bytes.data(), block.bytes.size() - e4t::kMaxEventBytes},
+                            block.events);
+  std::size_t got = 0;
+  while (got < out.size()) {
+    E4R_TRY(const std::size_t more, decoder.read(std::span(out).subspan(got)));
+    if (more == 0) return error("a block of the backlog is damaged");
+    got += more;
+  }
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(number - block.first));
+  return {};
+}
+
+class Backlog::Reader final : public trace::EventSource {
+ public:
+  Reader(Backlog& backlog, Between between) : backlog_(backlog), between_(std::move(between)) {}
+
+  Result<std::span<const Event>> next() override {
+    constexpr std::chrono::milliseconds kPause{50};
+    for (;;) {
+      between_(caught_up_);
+      std::unique_lock lock(backlog_.mutex_);
+      if (backlog_.stopped_) return error("stopped");
+      if (at_ < backlog_.added_) {
+        E4R_CHECK(backlog_.copy_from(at_, batch_));
+        at_ += batch_.size();
+        backlog_.read_ = at_;
+        backlog_.drop_read();
+        caught_up_.reset();
+        return std::span<const Event>(batch_);
+      }
+      if (backlog_.ended_) return std::span<const Event>();
+      caught_up_ = backlog_.until_ns_;
+      backlog_.changed_.wait_for(lock, kPause);
+    }
+  }
+
+ private:
+  Backlog& backlog_;
+  Between between_;
+  std::vector<Event> batch_;
+  std::uint64_t at_ = 0;
+  std::optional<std::uint64_t> caught_up_;
+};
+
+class Backlog::PresentReader final : public trace::EventSource {
+ public:
+  explicit PresentReader(const Backlog& backlog) : backlog_(backlog), end_(backlog.state().added) {}
+
+  Result<std::span<const Event>> next() override {
+    if (at_ >= end_) return std::span<const Event>();
+    const std::lock_guard lock(backlog_.mutex_);
+    E4R_CHECK(backlog_.copy_from(at_, batch_));
+    batch_.resize(std::min<std::uint64_t>(batch_.size(), end_ - at_));
+    at_ += batch_.size();
+    return std::span<const Event>(batch_);
+  }
+
+ private:
+  const Backlog& backlog_;
+  std::vector<Event> batch_;
+  std::uint64_t at_ = 0, end_;
+};
+
+std::unique_ptr<trace::EventSource> Backlog::read_present() const {
+  return std::make_unique<PresentReader>(*this);
+}
+
+std::unique_ptr<trace::EventSource> Backlog::read(Between between) {
+  return std::make_unique<Reader>(*this, std::move(between));
+}
+
+}  // namespace e4r::watch

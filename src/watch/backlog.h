@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "trace/event.h"
+#include "util/status.h"
+
+namespace e4r::watch {
+
+// The events since a start image, on their way from the thread that reads them to the thread that
+// follows. They are packed. Thread-safe.
+class Backlog {
+ public:
+  struct State {
+    std::uint64_t bytes = 0;     // in memory
+    std::uint64_t added = 0;     // events
+    std::uint64_t read = 0;      // events that the last reader has passed on
+    std::uint64_t until_ns = 0;  // see add()
+    bool keeps = true;
+  };
+
+  // Adds events in recorded order, and says that all events before `until_ns`, by the trace's
+  // clock, have been added.
+  void add(std::span<const trace::Event> events, std::uint64_t until_ns);
+  // No more events will come. Readers reach their end behind the last one.
+  void end();
+  // From now on, readers return the Error "stopped".
+  void stop();
+  // Drops the events that have been read. Until then all are kept, so that another reader can
+  // begin with the first one.
+  void forget();
+  [[nodiscard]] State state() const;
+  [[nodiscard]] bool has_ended() const;
+
+  // Called on the reader's thread before each batch, and every 50 ms while the reader waits. Gets
+  // the time before which all events have been passed on, or nothing while events wait.
+  using Between = std::function<void(std::optional<std::uint64_t> until_ns)>;
+  // A reader from the first event, whose next() waits for events. One reader at a time. The backlog
+  // must outlive it.
+  [[nodiscard]] std::unique_ptr<trace::EventSource> read(Between between);
+  // A reader of the events that are there now. Only while all events are kept.
+  [[nodiscard]] std::unique_ptr<trace::EventSource> read_present() const;
+
+ private:
+  class Reader;
+  class PresentReader;
+  struct Block {
+    std::vector<std::uint8_t> bytes;
+    std::uint64_t first = 0;  // the number of its first event, from 0
+    std::uint32_t events = 0;
+  };
+  // Events are packed in so many at a time. A block needs some hundred bytes beside its events.
+  static constexpr std::size_t kBlockEvents = 1024;
+
+  void pack_tail();
+  void drop_read();
+  // Copies the events from that number on, as many as are at hand.
+  [[nodiscard]] Status copy_from(std::uint64_t number, std::vector<trace::Event>& out) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Block> blocks_;
+  std::vector<trace::Event> tail_;  // behind the blocks
+  std::uint64_t block_bytes_ = 0;
+  std::uint64_t added_ = 0;
+  std::uint64_t read_ = 0;
+  std::uint64_t until_ns_ = 0;
+  bool ended_ = false, stopped_ = false, keeps_ = true;
+};
+
+}  // namespace e4r::watch

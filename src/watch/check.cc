@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/check.h"
+
+#include <algorithm>
+
+#include "stats/mb_files.h"
+
+namespace e4r::watch {
+namespace {
+
+using state::FsState;
+using state::MbGroup;
+
+MbGroup line_of(const state::Group& group) {
+  MbGroup out;
+  out.number = group.number;
+  out.free = group.free;
+  out.fragments = group.fragments;
+  out.first_free = group.first_free;
+  std::copy_n(group.counters.begin(), std::min(out.counters.size(), group.counters.size()),
+              out.counters.begin());
+  return out;
+}
+
+// Whether the transaction that commits now gives clusters of the group back.
+bool gets_clusters_back(allocator::Model& model, std::uint32_t group) {
+  const auto committing = model.committing();
+  bool out = false;
+  if (committing)
+    model.state().freed().for_group(group, [&](const state::FreedList::Entry& entry) {
+      out = out || entry.transaction == *committing;
+    });
+  return out;
+}
+
+}  // namespace
+
+GroupsComparison::GroupsComparison(const FsState& state) {
+  before_.reserve(state.group_count());
+  for (std::uint32_t number = 0; number < state.group_count(); ++number)
+    before_.push_back(line_of(state.group(number)));
+}
+
+GroupsCheck GroupsComparison::compare(const KernelGroups& kernel, allocator::Model& model) const {
+  GroupsCheck out;
+  out.time_ns = kernel.after_ns;
+  const FsState& state = model.state();
+  for (const MbGroup& theirs : kernel.groups) {
+    if (theirs.number >= before_.size()) continue;
+    const state::Group& group = state.group(theirs.number);
+    if (group.corrupt) continue;
+    const std::string what = stats::describe_difference(theirs, group);
+    const MbGroup& before = before_[theirs.number];
+    if (what.empty()) {
+      ++out.compared;
+    } else if (!stats::describe_difference(before, group).empty() ||
+               gets_clusters_back(model, theirs.number)) {
+      ++out.changed;
+    } else {
+      ++out.compared;
+      out.differing.push_back(theirs.number);
+      if (out.first.empty()) out.first = what;
+    }
+  }
+  return out;
+}
+
+}  // namespace e4r::watch

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/document.h"
+
+#include <array>
+#include <boost/json.hpp>
+#include <string_view>
+
+#include "report/json_parts.h"
+#include "results/rows.h"
+#include "util/units.h"
+
+namespace e4r::watch {
+namespace {
+
+namespace json = boost::json;
+
+json::value number_or_null(const std::optional<GroupsCheck>& check,
+                           std::uint64_t (*of)(const GroupsCheck&)) {
+  return check ? json::value(of(*check)) : json::value();
+}
+
+json::object groups_json(const Picture& picture) {
+  json::object out;
+  out["checks"] = picture.checks;
+  out["compared"] = number_or_null(picture.check, [](const GroupsCheck& c) { return c.compared; });
+  out["changed"] = number_or_null(picture.check, [](const GroupsCheck& c) { return c.changed; });
+  out["differing"] = number_or_null(
+      picture.check, [](const GroupsCheck& c) { return std::uint64_t{c.differing.size()}; });
+  out["first"] = picture.check ? picture.check->first : std::string();
+  return out;
+}
+
+json::object column_json(const Column& column) {
+  json::object out;
+  out["name"] = column.name;
+  out["policy"] = column.policy->name;
+  for (const Window window : kWindows) {
+    const auto& outcome = column.of(window);
+    if (!outcome) {
+      out[window_name(window)] = nullptr;
+      continue;
+    }
+    json::object figures;
+    figures["seconds"] = outcome->elapsed_s;
+    report::put_rows(figures, *outcome, results::Teller::watch);
+    out[window_name(window)] = std::move(figures);
+  }
+  return out;
+}
+
+// A figure in the lines: its column's title and width.
+struct Field {
+  std::string_view title, key;
+  int width;
+};
+constexpr auto kFields = std::to_array<Field>({{"requests/s", "requests_per_s", 10},
+                                               {"failed", "failed", 7},
+                                               {"groups/req", "groups_per_request", 10},
+                                               {"extents/req", "extents_per_request", 11},
+                                               {"free extent, KB", "free_extents/avg_kb", 15},
+                                               {"extents/file", "files/avg_extents", 12}});
+
+std::string text_of(const results::Outcome& outcome, std::string_view key) {
+  const results::Row* const row = results::find_row(key, results::Teller::watch);
+  return row == nullptr ? "-" : results::text_of(row->of(outcome));
+}
+
+}  // namespace
+
+json::value report_json(const Report& report) {
+  json::object out;
+  out["schema"] = "e4replay-watch/1";
+  out["time"] = report.time;
+  out["kernel"] = report.kernel;
+  out["device"] = report.device;
+  out["device_name"] = report.device_name;
+  out["mount_point"] = report.mount_point;
+  out["follows"] = report.follows;
+  out["is_over"] = report.is_over;
+  out["starts"] = report.starts;
+  out["attempts"] = report.attempts;
+  out["frozen_s"] = report.frozen_s;
+  out["behind_s"] = report.behind_s;
+  out["events"] = report.events;
+  out["lost_events"] = report.lost;
+  out["backlog_bytes"] = report.backlog_bytes;
+  const Picture none;
+  const Picture& picture = report.picture ? *report.picture : none;
+  out["decisions"] = picture.decisions;
+  out["identical"] = picture.identical;
+  out["last_difference"] = picture.last_difference;
+  out["mb_groups"] = groups_json(picture);
+  json::array columns;
+  for (const Column& column : picture.columns) columns.push_back(column_json(column));
+  out["columns"] = std::move(columns);
+  json::array notes;
+  for (const std::string& note : report.notes) notes.emplace_back(note);
+  out["notes"] = std::move(notes);
+  return out;
+}
+
+std::string ReportLines::head(const Report& report) {
+  std::string out =
+      fmt::format("{} on {}, Linux {}; writers waited {:.3f} s for the start image\n",
+                  report.mount_point, report.device_name, report.kernel, report.frozen_s);
+  out += fmt::format("{:<8}  {:<14}", "UTC", "allocator");
+  for (const Field& field : kFields) out += fmt::format("  {:>{}}", field.title, field.width);
+  return out + "  identical\n";
+}
+
+std::string ReportLines::lines(const Report& report) {
+  std::string out;
+  if (!report.picture) return out;
+  for (const Column& column : report.picture->columns) {
+    const auto& now = column.of(Window::start);
+    if (!now) continue;
+    Before& before = before_[column.name];
+    const bool goes_on = before.starts == report.starts && before.attempts == report.attempts &&
+                         before.outcome.elapsed_s < now->elapsed_s;
+    const results::Outcome shown =
+        goes_on ? outcome_between(before.outcome, *now, now->elapsed_s - before.outcome.elapsed_s)
+                : *now;
+    before = {*now, report.starts, report.attempts};
+    out += fmt::format("{:<8}  {:<14}", report.time.substr(11, 8), column.name);
+    for (const Field& field : kFields)
+      out += fmt::format("  {:>{}}", text_of(shown, field.key), field.width);
+    if (column.name == "recorded")
+      out += fmt::format("  {} of {}", format_count(report.picture->identical),
+                         format_count(report.picture->decisions));
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace e4r::watch

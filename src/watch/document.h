@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "watch/watcher.h"
+
+namespace e4r::watch {
+
+// The JSON document of a report (schema e4replay-watch/1).
+[[nodiscard]] boost::json::value report_json(const Report& report);
+
+// Reports as lines of a table that goes on: one line for each column, with figures over the time
+// since the line before.
+class ReportLines {
+ public:
+  // The lines above the table.
+  [[nodiscard]] static std::string head(const Report& report);
+  // Empty if nothing was followed yet.
+  [[nodiscard]] std::string lines(const Report& report);
+
+ private:
+  struct Before {
+    results::Outcome outcome;  // since the start image
+    unsigned starts = 0, attempts = 0;
+  };
+  std::map<std::string, Before> before_;  // by column
+};
+
+}  // namespace e4r::watch

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/figures.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace e4r::watch {
+namespace {
+
+using replay::Tally;
+using stats::KnownCounters;
+using PerCriterion = KnownCounters::PerCriterion;
+
+constexpr std::uint64_t Tally::*kTallied[] = {
+    &Tally::requests,   &Tally::metadata,       &Tally::mapping,         &Tally::allocated_blocks,
+    &Tally::failed,     &Tally::refused,        &Tally::absorbed,        &Tally::extra,
+    &Tally::bad_frees,  &Tally::freed_clusters, &Tally::commits,         &Tally::guessed_sizes,
+    &Tally::unanswered, &Tally::lost_events,    &Tally::guessed_writers,
+};
+
+constexpr KnownCounters::Count KnownCounters::*kCounted[] = {
+    &KnownCounters::requests,
+    &KnownCounters::success,
+    &KnownCounters::groups_scanned,
+    &KnownCounters::extents_scanned,
+    &KnownCounters::goal_hits,
+    &KnownCounters::stream_goal_hits,
+    &KnownCounters::len_goal_hits,
+    &KnownCounters::order2_hits,
+    &KnownCounters::breaks,
+    &KnownCounters::lost,
+    &KnownCounters::buddies_generated,
+    &KnownCounters::preallocated,
+    &KnownCounters::discarded,
+};
+
+constexpr KnownCounters::Count PerCriterion::*kCountedOfEach[] = {
+    &PerCriterion::hits,          &PerCriterion::groups_considered, &PerCriterion::extents_scanned,
+    &PerCriterion::useless_loops, &PerCriterion::bad_suggestions,
+};
+
+void subtract(KnownCounters::Count& from, const KnownCounters::Count& what) {
+  if (from && what) *from -= std::min(*from, *what);
+}
+
+}  // namespace
+
+std::string_view window_name(Window window) {
+  switch (window) {
+    case Window::second:
+      return "second";
+    case Window::minute:
+      return "minute";
+    case Window::start:
+      break;
+  }
+  return "start";
+}
+
+results::Outcome outcome_between(const results::Outcome& earlier, const results::Outcome& later,
+                                 double seconds) {
+  results::Outcome out = later;
+  for (const auto member : kTallied)
+    out.tally.*member -= std::min(out.tally.*member, earlier.tally.*member);
+  for (const auto member : kCounted) subtract(out.searches.*member, earlier.searches.*member);
+  for (std::size_t i = 0; i < out.searches.by_criterion.size(); ++i)
+    for (const auto member : kCountedOfEach)
+      subtract(out.searches.by_criterion[i].*member, earlier.searches.by_criterion[i].*member);
+  out.ready_s = 0;
+  out.elapsed_s = seconds;
+  return out;
+}
+
+void Samples::add(std::uint64_t time_ns, std::vector<results::Outcome> columns) {
+  constexpr std::size_t kKept = 61;
+  std::uint64_t at = time_ns;
+  if (all_.empty())
+    began_ns_ = time_ns;
+  else
+    at = all_.back().time_ns + (time_ns - all_.back().time_ns) / kEveryNs * kEveryNs;
+  all_.push_back({at, std::move(columns)});
+  // The first one that is needed is the last one that is a minute old.
+  while (all_.size() > kKept || (all_.size() > 2 && all_[1].time_ns + 60 * kEveryNs <= at))
+    all_.pop_front();
+}
+
+std::optional<results::Outcome> Samples::of(Window window, std::size_t column) const {
+  if (all_.size() < 2 || column >= all_.back().columns.size()) return std::nullopt;
+  const Sample& last = all_.back();
+  const Sample& first = window == Window::second ? all_[all_.size() - 2] : all_.front();
+  const std::uint64_t from = window == Window::start ? began_ns_ : first.time_ns;
+  const double seconds = static_cast<double>(last.time_ns - from) / 1e9;
+  if (window == Window::start) return outcome_between({}, last.columns[column], seconds);
+  return outcome_between(first.columns[column], last.columns[column], seconds);
+}
+
+}  // namespace e4r::watch

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/outcome.h"
+
+namespace e4r::watch {
+
+// The times over which figures are counted. All end at the same moment.
+enum class Window : std::uint8_t { second, minute, start };
+inline constexpr std::array kWindows = {Window::second, Window::minute, Window::start};
+[[nodiscard]] std::string_view window_name(Window window);
+
+// What happened between two moments: the counts of `later` less those of `earlier`. The rest (free
+// space, files) is that of `later`. Outcome::requests_per_s() is right for a window of `seconds`.
+[[nodiscard]] results::Outcome outcome_between(const results::Outcome& earlier,
+                                               const results::Outcome& later, double seconds);
+
+// The counts of several runs that go side by side, each second of the trace. Keeps a minute.
+class Samples {
+ public:
+  struct Sample {
+    std::uint64_t time_ns = 0;
+    std::vector<results::Outcome> columns;  // counts_of() each run
+  };
+  static constexpr std::uint64_t kEveryNs = 1'000'000'000;
+
+  // Whether a sample is due before an operation at that time. The first one is due at once.
+  [[nodiscard]] bool due(std::uint64_t time_ns) const {
+    return all_.empty() || time_ns >= all_.back().time_ns + kEveryNs;
+  }
+  // Adds a sample for the last whole second before the time.
+  void add(std::uint64_t time_ns, std::vector<results::Outcome> columns);
+  // The time of the last sample; 0 without one.
+  [[nodiscard]] std::uint64_t last_ns() const { return all_.empty() ? 0 : all_.back().time_ns; }
+
+  // The window's figures of a column; nothing if there are not two samples or the column is new.
+  [[nodiscard]] std::optional<results::Outcome> of(Window window, std::size_t column) const;
+
+ private:
+  std::deque<Sample> all_;
+  std::uint64_t began_ns_ = 0;
+};
+
+}  // namespace e4r::watch

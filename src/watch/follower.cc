@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/follower.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "app/setups.h"
+#include "guest/kernel.h"
+#include "replay/intake.h"
+#include "stats/layout.h"
+#include "util/progress.h"
+
+namespace e4r::watch {
+namespace {
+
+using replay::Op;
+
+// The operations that have just taken effect, in the order in which they did.
+class TakenOps final : public replay::Account {
+ public:
+  void taken(const Op& op) override { ops.push_back(op); }
+  std::vector<Op> ops;
+};
+
+std::uint64_t machine_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+// The end of a FITRIM call shows what its beginning needs, so a live run cannot follow one. It
+// changes nothing about where blocks are allocated.
+replay::TraceFacts facts_of(const state::Source& source) {
+  return {.warm = true, .discards_recorded = source.geometry.discard, .trims = {}};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Follower>> Follower::create(const StartPoint& start) {
+  std::unique_ptr<Follower> out(new Follower(start));
+  E4R_CHECK(out->make());
+  return out;
+}
+
+Status Follower::make() {
+  replay::Setup setup = {start_.policy, start_.tunables};
+  if (!start_.shadows.empty())
+    setup.keep = [](replay::Accounts& accounts) { accounts.add<TakenOps>(); };
+  auto model = replay::make_model(start_.source, *start_.policy, start_.tunables, &start_.warm);
+  model_ = model.get();
+  follow_ = std::make_unique<replay::OrderSearch>(start_.source, std::move(model), setup,
+                                                  facts_of(start_.source));
+  for (const allocator::Policy* policy : start_.shadows) {
+    Shadow& shadow = shadows_.emplace_back();
+    shadow.policy = policy;
+    E4R_TRY(shadow.engine, make_shadow(*policy));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<replay::WhatIf>> Follower::make_shadow(
+    const allocator::Policy& policy) const {
+  const replay::Setup setup = {&policy, start_.tunables};
+  std::unique_ptr<allocator::Decider> decider;
+  if (guest::is_kernel(policy)) {
+    E4R_TRY(decider,
+            app::make_decider(policy, start_.tunables,
+                              {start_.source, start_.image_path, "the start image"}, true));
+  } else {
+    decider = replay::make_model(start_.source, policy, start_.tunables, &start_.warm);
+  }
+  return std::make_unique<replay::WhatIf>(start_.source, std::move(decider), setup,
+                                          facts_of(start_.source), follow_->inputs());
+}
+
+Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint64_t most_kept) {
+  learn_at_ = learn_at;
+  most_kept_ = most_kept;
+  keeps_ = backlog.state().keeps;
+  const auto events =
+      backlog.read([&](std::optional<std::uint64_t> until_ns) { between(backlog, until_ns); });
+  replay::OpReader ops(*events, start_.source.geometry, true, replay::kTraceOrder);
+  while (!ends_) {
+    const Result<const Op*> op = ops.next();
+    if (!op.ok()) {
+      why_ = op.error().message;
+      return why_ == "stopped" ? End::stopped : End::failed;
+    }
+    const Status status = *op == nullptr ? follow_->end(ops) : take(**op);
+    if (!status.ok()) {
+      why_ = status.error().message;
+      return End::failed;
+    }
+    if (!shadows_.empty()) let_shadows_decide();
+    if (*op == nullptr) {
+      publish();
+      return End::over;
+    }
+  }
+  return *ends_;
+}
+
+Status Follower::take(const Op& op) {
+  constexpr std::uint64_t kForgetEvery = 8192;
+  if (op.kind == Op::Kind::lost) {
+    ends_ = End::events_lost;
+    return {};
+  }
+  pass_time(op.time_ns);
+  ordinal_ = std::max(ordinal_, op.ordinal);
+  E4R_CHECK(follow_->advance(op));
+  const replay::Agreement& agreement = follow_->agreement();
+  if (agreement.last_divergence != last_divergence_) {
+    last_divergence_ = agreement.last_divergence;
+    const replay::Divergence& last = agreement.divergences.back();
+    if (last.decision == last_divergence_)
+      last_difference_ =
+          fmt::format("{}: kernel {}, model {}", last.fields, last.recorded, last.modelled);
+  }
+  if (keeps_ && agreement.differing() > 0 && ordinal_ >= learn_at_) ends_ = End::learn_again;
+  if (!keeps_ && ++steps_ % kForgetEvery == 0) {
+    follow_->forget_inputs();
+    follow_->forget_order();
+  }
+  return {};
+}
+
+// A shadow whose kernel ends is dropped, and the others go on.
+void Follower::let_shadows_decide() {
+  std::vector<Op>& ops = follow_->find<TakenOps>()->ops;
+  for (const Op& op : ops)
+    for (std::size_t i = 0; i < shadows_.size(); ++i) {
+      if (shadows_[i].engine == nullptr) continue;
+      if (const Status status = shadows_[i].engine->advance(op); !status.ok())
+        drop(i, status.error().message);
+    }
+  ops.clear();
+}
+
+void Follower::drop(std::size_t shadow, const std::string& why) {
+  if (shadows_[shadow].engine == nullptr) return;
+  shadows_[shadow].engine.reset();
+  dropped_.push_back(fmt::format("{}: {}", shadows_[shadow].policy->name, why));
+}
+
+void Follower::drop_if_shed() {
+  std::optional<std::string> why;
+  {
+    const std::lock_guard lock(mutex_);
+    why = std::exchange(shed_, std::nullopt);
+  }
+  for (std::size_t i = 0; why && i < shadows_.size(); ++i) drop(i, *why);
+}
+
+void Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns) {
+  if (until_ns) pass_time(*until_ns);
+  drop_if_shed();
+  if (keeps_ && backlog.state().bytes >= most_kept_) {
+    keeps_ = false;
+    backlog.forget();
+  }
+  if (asked_.exchange(false)) publish();
+}
+
+// All operations before that time have taken effect.
+void Follower::pass_time(std::uint64_t time_ns) {
+  if (time_ns < time_ns_) return;
+  if (samples_.due(time_ns)) samples_.add(time_ns, counts());
+  compare_if_due(time_ns);
+  time_ns_ = time_ns;
+}
+
+void Follower::compare_if_due(std::uint64_t time_ns) {
+  if (!checking_) return;
+  const std::lock_guard lock(mutex_);
+  if (!check_before_ns_) return;
+  if (!comparison_) {
+    if (time_ns + GroupsComparison::kMarginNs >= *check_before_ns_)
+      comparison_.emplace(model_->state());
+    return;
+  }
+  if (!kernel_groups_ || time_ns < kernel_groups_->after_ns + GroupsComparison::kMarginNs) return;
+  checked_ = comparison_->compare(*kernel_groups_, *model_);
+  ++checks_;
+  checking_ = false;
+  asked_ = true;
+  comparison_.reset();
+  check_before_ns_.reset();
+  kernel_groups_.reset();
+}
+
+std::vector<results::Outcome> Follower::counts() const {
+  std::vector<results::Outcome> out = {results::counts_of(*follow_)};
+  for (const Shadow& shadow : shadows_)
+    out.push_back(shadow.engine == nullptr ? results::Outcome()
+                                           : results::counts_of(*shadow.engine));
+  return out;
+}
+
+// Takes at most a fiftieth of the thread's time.
+void Follower::look_slowly() {
+  constexpr double kShare = 50;
+  const std::uint64_t now = machine_ns();
+  const auto since_s = static_cast<double>(now - slow_at_ns_) / 1e9;
+  if (!slow_.empty() && since_s < kShare * slow_cost_s_) return;
+  const Stopwatch watch;
+  slow_.assign(1 + shadows_.size(), {});
+  for (std::size_t i = 0; i < slow_.size(); ++i) {
+    const replay::Engine* const engine = i == 0 ? follow_.get() : shadow(i - 1);
+    if (engine == nullptr) continue;
+    const Geometry& geometry = start_.source.geometry;
+    slow_[i] = {stats::settled_free(engine->state(), stats::mebibyte_bits(geometry.block_bits)),
+                stats::file_fragmentation(engine->files(), geometry),
+                stats::file_layout_score(engine->files())};
+  }
+  slow_cost_s_ = watch.seconds();
+  slow_at_ns_ = now;
+}
+
+void Follower::publish() {
+  look_slowly();
+  auto out = std::make_shared<Picture>();
+  const replay::Agreement& agreement = follow_->agreement();
+  out->followed_ns = time_ns_;
+  out->decisions = agreement.requests;
+  out->identical = agreement.identical;
+  out->last_difference = last_difference_;
+  out->checks = checks_;
+  out->check = checked_;
+  out->dropped = dropped_;
+  for (std::size_t i = 0; i < slow_.size(); ++i) {
+    if (i > 0 && shadow(i - 1) == nullptr) continue;
+    Column& column = out->columns.emplace_back();
+    column.policy = i == 0 ? start_.policy : shadows_[i - 1].policy;
+    column.name = i == 0 ? "recorded" : std::string(column.policy->name);
+    for (const Window window : kWindows) {
+      auto outcome = samples_.of(window, i);
+      if (!outcome) continue;
+      outcome->free = slow_[i].free;
+      outcome->files = slow_[i].files;
+      outcome->layout = slow_[i].layout;
+      column.windows[static_cast<std::size_t>(window)] = std::move(outcome);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  picture_ = std::move(out);
+}
+
+std::shared_ptr<const Picture> Follower::picture() const {
+  const std::lock_guard lock(mutex_);
+  return picture_;
+}
+
+void Follower::shed(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  shed_ = why;
+}
+
+void Follower::begin_check(std::uint64_t before_ns) {
+  const std::lock_guard lock(mutex_);
+  check_before_ns_ = before_ns;
+  kernel_groups_.reset();
+  checking_ = true;
+}
+
+void Follower::end_check(KernelGroups kernel) {
+  const std::lock_guard lock(mutex_);
+  if (check_before_ns_) kernel_groups_ = std::move(kernel);
+}
+
+}  // namespace e4r::watch

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/model.h"
+#include "replay/modes.h"
+#include "replay/order_search.h"
+#include "replay/warm_start.h"
+#include "watch/backlog.h"
+#include "watch/check.h"
+#include "watch/figures.h"
+
+namespace e4r::watch {
+
+// A file system at the moment of a start image, and who decides from there.
+struct StartPoint {
+  const state::Source& source;  // must outlive the follower
+  std::string image_path;       // to open the image again
+  allocator::Tunables tunables;
+  replay::WarmStart warm;
+  const allocator::Policy* policy = nullptr;           // of the running kernel
+  std::vector<const allocator::Policy*> shadows = {};  // decide the same requests beside it
+};
+
+// The figures of one run.
+struct Column {
+  std::string name;  // "recorded", or the shadow's policy
+  const allocator::Policy* policy = nullptr;
+  std::array<std::optional<results::Outcome>, kWindows.size()> windows;  // by Window
+
+  [[nodiscard]] const std::optional<results::Outcome>& of(Window window) const {
+    return windows[static_cast<std::size_t>(window)];
+  }
+};
+
+// What a follower has come to at one moment.
+struct Picture {
+  std::uint64_t followed_ns = 0;     // by the trace's clock: all earlier events have been followed
+  std::uint64_t decisions = 0;       // since the start image
+  std::uint64_t identical = 0;       // of them
+  std::string last_difference;       // describes the last of the differing ones that are listed
+  std::uint64_t checks = 0;          // comparisons with mb_groups so far
+  std::optional<GroupsCheck> check;  // the last one
+  std::vector<Column> columns;       // the recorded kernel first
+  std::vector<std::string> dropped;  // shadows that decide no more, and why
+};
+
+// Follows a live kernel from a start image on, with shadows beside it. One thread runs it; others
+// may call the functions that say so.
+class Follower {
+ public:
+  // Why run() ended.
+  enum class End : std::uint8_t {
+    over,         // the backlog has ended
+    stopped,      // Backlog::stop()
+    learn_again,  // a decision differed, and enough events have come to deduce more
+    events_lost,  // the kernel dropped events
+    failed,       // the model or the source; see why()
+  };
+
+  // Makes the model and the shadows' deciders. A kernel that does not start is an Error.
+  [[nodiscard]] static Result<std::unique_ptr<Follower>> create(const StartPoint& start);
+
+  // Follows all events of the backlog, until it ends. `learn_at`: the number of events from which
+  // on a decision that differs, or has differed, ends the run. Events are kept until the backlog
+  // has `most_kept` bytes; then `learn_at` has no effect any more.
+  [[nodiscard]] End run(Backlog& backlog, std::uint64_t learn_at, std::uint64_t most_kept);
+  [[nodiscard]] const std::string& why() const { return why_; }
+  // The order of the kernel's lists, as far as decisions have shown it.
+  [[nodiscard]] const std::vector<replay::WarmStart::Precedence>& learnt() const {
+    return follow_->learnt();
+  }
+  [[nodiscard]] const replay::Engine& recorded() const { return *follow_; }
+  // The engine of a shadow, or null if it was dropped.
+  [[nodiscard]] const replay::Engine* shadow(std::size_t index) const {
+    return shadows_[index].engine.get();
+  }
+
+  // ---- For other threads.
+
+  // Asks for a picture; the last one that was made; null before the first.
+  void ask() { asked_ = true; }
+  [[nodiscard]] std::shared_ptr<const Picture> picture() const;
+  // By the trace's clock: all earlier events have been followed.
+  [[nodiscard]] std::uint64_t followed_ns() const { return time_ns_; }
+  // Drops the shadows, with that reason.
+  void shed(const std::string& why);
+  // A reading of mb_groups begins, and has ended. One at a time.
+  void begin_check(std::uint64_t before_ns);
+  void end_check(KernelGroups kernel);
+
+ private:
+  struct Shadow {
+    const allocator::Policy* policy = nullptr;
+    std::unique_ptr<replay::WhatIf> engine;
+  };
+  // Figures that take a look at all groups and files.
+  struct Slow {
+    stats::SettledFree free;
+    stats::FileFragmentation files;
+    stats::FileLayoutScore layout;
+  };
+
+  explicit Follower(const StartPoint& start) : start_(start) {}
+  [[nodiscard]] Status make();
+  [[nodiscard]] Result<std::unique_ptr<replay::WhatIf>> make_shadow(
+      const allocator::Policy& policy) const;
+
+  [[nodiscard]] Status take(const replay::Op& op);
+  void let_shadows_decide();
+  void between(Backlog& backlog, std::optional<std::uint64_t> until_ns);
+  void pass_time(std::uint64_t time_ns);
+  void compare_if_due(std::uint64_t time_ns);
+  void drop(std::size_t shadow, const std::string& why);
+  void drop_if_shed();
+  [[nodiscard]] std::vector<results::Outcome> counts() const;
+  void publish();
+  void look_slowly();
+
+  StartPoint start_;
+  allocator::Model* model_ = nullptr;  // the follower's
+  std::unique_ptr<replay::OrderSearch> follow_;
+  std::vector<Shadow> shadows_;
+  std::vector<std::string> dropped_;
+  Samples samples_;
+  std::vector<Slow> slow_;        // by column
+  double slow_cost_s_ = 0;        // of the last look
+  std::uint64_t slow_at_ns_ = 0;  // by the machine's clock
+  std::atomic<std::uint64_t> time_ns_{0};
+  std::uint64_t ordinal_ = 0;
+  std::uint64_t learn_at_ = UINT64_MAX, most_kept_ = 0;
+  bool keeps_ = true;
+  std::uint64_t steps_ = 0;
+  std::uint64_t last_divergence_ = 0;
+  std::string last_difference_;
+  std::optional<End> ends_;
+  std::string why_;
+  std::optional<GroupsComparison> comparison_;
+  std::optional<GroupsCheck> checked_;
+  std::uint64_t checks_ = 0;
+
+  std::atomic<bool> asked_{false}, checking_{false};
+  mutable std::mutex mutex_;  // guards what follows
+  std::shared_ptr<const Picture> picture_;
+  std::optional<std::string> shed_;
+  std::optional<std::uint64_t> check_before_ns_;
+  std::optional<KernelGroups> kernel_groups_;
+};
+
+}  // namespace e4r::watch

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "watch/backlog.h"
+#include "watch/follower.h"
+
+namespace e4r::watch {
+
+// Who decides, beside the start image.
+struct PursuitOptions {
+  std::vector<const allocator::Policy*> kernel;   // the policies that the running kernel may have
+  std::vector<const allocator::Policy*> shadows;  // decide the same requests
+  std::uint64_t first_ns = 1'000'000'000;         // the first attempt begins after this time
+  std::uint64_t most_kept = 64 << 20;             // bytes of events that are kept to learn from
+};
+
+// Follows a live kernel from one start image on, in a thread of its own, in as many attempts as it
+// takes to learn what the file system held in memory. Each attempt begins at the start image.
+class Pursuit {
+ public:
+  // The start must outlive the object. Begins at once.
+  Pursuit(StartPoint start, std::vector<state::MbGroup> groups, PursuitOptions options);
+  Pursuit(const Pursuit&) = delete;
+  Pursuit& operator=(const Pursuit&) = delete;
+  // Stops the thread.
+  ~Pursuit();
+
+  [[nodiscard]] Backlog& backlog() { return backlog_; }
+  // Waits until all events have been followed. Call Backlog::end() first.
+  void finish();
+
+  // Whether the thread has ended by itself, and why: empty if the backlog had ended.
+  [[nodiscard]] bool has_ended() const { return ended_; }
+  [[nodiscard]] std::string why() const;
+
+  // The current attempt; null before the first. How many there were.
+  [[nodiscard]] std::shared_ptr<Follower> follower() const;
+  [[nodiscard]] unsigned attempts() const { return attempts_; }
+
+ private:
+  void pursue();
+  [[nodiscard]] Status attempt(bool& again);
+  void wait_for_events() const;
+  [[nodiscard]] const allocator::Policy* choose_policy() const;
+  void end(const std::string& why);
+
+  struct Tried {
+    const allocator::Policy* policy;
+    double identical = -1;  // share of decisions; below 0: not tried
+  };
+
+  StartPoint start_;
+  std::vector<state::MbGroup> groups_;
+  PursuitOptions options_;
+  std::vector<Tried> tried_;
+  std::vector<replay::WarmStart::Precedence> learnt_;
+  Backlog backlog_;
+  std::atomic<bool> ended_{false}, stopped_{false};
+  std::atomic<unsigned> attempts_{0};
+  mutable std::mutex mutex_;  // guards the next two
+  std::shared_ptr<Follower> follower_;
+  std::string why_;
+  std::thread thread_;
+};
+
+}  // namespace e4r::watch

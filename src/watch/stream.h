@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/image_parts.h"
+#include "image/image.h"
+#include "record/tracer.h"
+#include "record/volume.h"
+#include "watch/backlog.h"
+#include "watch/follower.h"
+
+namespace e4r::watch {
+
+struct StreamOptions {
+  std::string target;  // a mount point, a file in it, or its device
+  std::size_t buffer_kb = 8192;
+  std::chrono::milliseconds max_freeze{2000};
+};
+
+// A file system at the moment of a start image.
+struct LiveStart {
+  capture::MemoryImage bytes;
+  std::optional<image::Image> image;  // of `bytes`
+  state::Source source;               // of `image`
+  allocator::Tunables tunables;
+  std::string noted_tunables;  // as the kernel printed them
+  std::vector<state::MbGroup> groups;
+  double frozen_s = 0;  // how long writers waited
+};
+
+// The events of a mounted file system while they happen, and start images of it. Leaves nothing in
+// tracefs.
+class Stream {
+ public:
+  // The Error says what is missing: a mounted ext4, root, tracefs.
+  [[nodiscard]] static Result<std::unique_ptr<Stream>> open(const StreamOptions& options);
+
+  // Freezes the file system for a moment, takes a start image, and drops all events before it.
+  [[nodiscard]] Result<std::unique_ptr<LiveStart>> start();
+  // Adds the events that are complete by now. With `all`, ends tracing first and adds everything.
+  [[nodiscard]] Status pump(Backlog& backlog, bool all = false);
+
+  [[nodiscard]] const record::Volume& volume() const { return volume_; }
+  // The time by the clock of the events.
+  [[nodiscard]] static std::uint64_t now_ns();
+  // The events that the kernel has dropped so far.
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  explicit Stream(const StreamOptions& options) : options_(options) {}
+  [[nodiscard]] Status prepare();
+
+  StreamOptions options_;
+  record::Volume volume_;
+  std::unique_ptr<record::Tracer> tracer_;
+};
+
+}  // namespace e4r::watch

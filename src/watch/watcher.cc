@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/watcher.h"
+
+#include <fmt/chrono.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "allocator/kernel.h"
+#include "allocator/policy.h"
+#include "record/kernel_files.h"
+#include "record/start.h"
+#include "stats/mb_files.h"
+#include "trace/event.h"
+#include "util/units.h"
+
+namespace e4r::watch {
+namespace {
+
+// When shadows are dropped, and when the thread is lost.
+constexpr std::uint64_t kShedBytes = 64 << 20, kMostBytes = 256 << 20;
+constexpr std::uint64_t kShedNs = 5'000'000'000;
+constexpr std::chrono::seconds kPatience{30};  // with figures that are so far behind
+constexpr std::chrono::seconds kLookEvery{1}, kSecondCheck{2}, kLongestPause{60};
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+std::string running_release() {
+  utsname system = {};
+  ::uname(&system);
+  return system.release;
+}
+
+// The policies that stand for the release; those of long-term kernels first.
+Result<std::vector<const allocator::Policy*>> policies_of(const std::string& release) {
+  std::vector<const allocator::Policy*> out;
+  for (const allocator::Policy* policy : allocator::policies())
+    if (allocator::stands_for(*policy, release)) out.push_back(policy);
+  std::ranges::stable_partition(out, [](const allocator::Policy* p) { return p->long_term; });
+  if (out.empty())
+    return error(
+        "no policy here decides like Linux {} (`e4replay policies`), so it cannot be followed",
+        release);
+  return out;
+}
+
+// Whether the tunables differ. Whoever counts mb_stats changes no decision.
+bool decides_otherwise(const std::string& now, const std::string& before) {
+  const auto without_stats = [](const std::string& text) {
+    const auto at = text.find("mb_stats:");
+    return at == std::string::npos ? text : text.substr(0, at) + text.substr(text.find('\n', at));
+  };
+  return without_stats(now) != without_stats(before);
+}
+
+KernelGroups read_groups(const std::string& device_name) {
+  KernelGroups out;
+  const record::KernelFiles files = record::read_kernel_files(device_name);
+  if (const auto text = files.find("mb_groups"); text != files.end())
+    if (auto groups = stats::parse_mb_groups(text->second); groups.ok())
+      out.groups = *std::move(groups);
+  out.after_ns = Stream::now_ns();
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Watcher>> Watcher::start(const WatchOptions& options) {
+  std::unique_ptr<Watcher> out(new Watcher(options));
+  E4R_CHECK(out->begin());
+  return out;
+}
+
+Status Watcher::begin() {
+  release_ = running_release();
+  E4R_TRY(kernel_policies_, policies_of(release_));
+  E4R_TRY(stream_, Stream::open(options_.stream));
+  E4R_CHECK(take_start());
+  return {};
+}
+
+Status Watcher::take_start() {
+  E4R_TRY(start_, stream_->start());
+  ++starts_;
+  shed_ = false;
+  behind_since_.reset();
+  dropped_told_ = 0;
+  judged_ = 0;
+  doubted_.clear();
+  pause_ = std::chrono::seconds(1);
+  volume_watch_.emplace(stream_->volume());
+  looked_ = Steady::now();
+  check_at_ = looked_ + options_.check_every;
+  PursuitOptions options;
+  options.kernel = kernel_policies_;
+  options.shadows = options_.shadows;
+  pursuit_ = std::make_unique<Pursuit>(
+      StartPoint{start_->source, start_->bytes.path(), start_->tunables, {}}, start_->groups,
+      options);
+  return {};
+}
+
+void Watcher::end_follower() {
+  if (reading_.valid()) reading_.wait();
+  reading_ = {};
+  pursuit_.reset();
+}
+
+void Watcher::begin_anew(const std::string& why) {
+  notes_.push_back(why + "; taking a new start image");
+  end_follower();
+  start_.reset();
+  start_again();
+}
+
+// Tries until the file system can be frozen.
+void Watcher::start_again() {
+  const Status status = take_start();
+  if (status.ok()) return;
+  pursuit_.reset();
+  retry_at_ = Steady::now() + pause_;
+  notes_.push_back(fmt::format("no start image: {}; trying again in {} s", status.error().message,
+                               pause_.count()));
+  pause_ = std::min(2 * pause_, kLongestPause);
+}
+
+Status Watcher::pump() {
+  if (over_) return {};
+  if (pursuit_ == nullptr) {
+    if (Steady::now() >= retry_at_) start_again();
+  } else {
+    E4R_CHECK(stream_->pump(pursuit_->backlog()));
+    keep_up();
+  }
+  if (Steady::now() - looked_ >= kLookEvery) {
+    looked_ = Steady::now();
+    E4R_CHECK(look_around());
+  }
+  if (pursuit_ != nullptr && !over_) check_groups();
+  return {};
+}
+
+// Sees to it that the follower lives, and that the backlog stays small.
+void Watcher::keep_up() {
+  if (pursuit_->has_ended()) return begin_anew("the thread was lost: " + pursuit_->why());
+  const Backlog::State state = pursuit_->backlog().state();
+  if (state.bytes >= kMostBytes)
+    return begin_anew(
+        fmt::format("the thread was lost: {} of events waited", format_size(state.bytes)));
+  if (behind_ns() <= kShedNs)
+    behind_since_.reset();
+  else if (!behind_since_)
+    behind_since_ = Steady::now();
+  const bool behind = (!state.keeps && state.bytes >= kShedBytes) ||
+                      (behind_since_ && Steady::now() - *behind_since_ >= kPatience);
+  if (shed_ || options_.shadows.empty() || !behind) return;
+  shed_ = true;
+  if (const auto follower = pursuit_->follower())
+    follower->shed("dropped, because the figures fell behind the kernel");
+}
+
+// How far the figures are behind the events; 0 before there are figures.
+std::uint64_t Watcher::behind_ns() const {
+  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  if (follower == nullptr) return 0;
+  const std::uint64_t until = pursuit_->backlog().state().until_ns;
+  return until - std::min(until, follower->followed_ns());
+}
+
+Status Watcher::look_around() {
+  if (!record::find_mount(stream_->volume().dev)) {
+    over_ = true;
+    notes_.push_back(fmt::format("{} was unmounted", stream_->volume().mount->point));
+    return {};
+  }
+  if (pursuit_ == nullptr) return {};
+  const std::vector<std::string> changes = volume_watch_->look();
+  if (!changes.empty()) {
+    begin_anew(fmt::format("{}: {}", options_.stream.target, changes.front()));
+  } else if (decides_otherwise(record::noted_tunables(stream_->volume()), start_->noted_tunables)) {
+    begin_anew("tunables changed");
+  }
+  return {};
+}
+
+void Watcher::check_groups() {
+  if (const auto follower = pursuit_->follower()) {
+    if (const auto picture = follower->picture();
+        picture && picture->checks > judged_ && picture->check) {
+      judged_ = picture->checks;
+      judge(*picture->check);
+      return;
+    }
+    if (reading_.valid() &&
+        reading_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+      follower->end_check(reading_.get());
+      return;
+    }
+  }
+  if (options_.check_every.count() > 0 && Steady::now() >= check_at_) begin_check();
+}
+
+void Watcher::begin_check() {
+  check_at_ = Steady::now() + options_.check_every;
+  const auto follower = pursuit_->follower();
+  // A follower that is far behind has not come to this moment when the reading has ended.
+  if (follower == nullptr || reading_.valid()) return;
+  follower->begin_check(Stream::now_ns());
+  reading_ = std::async(std::launch::async, read_groups, stream_->volume().device_name);
+}
+
+// A group that differs twice in a row differs.
+void Watcher::judge(const GroupsCheck& check) {
+  std::vector<std::uint32_t> twice;
+  std::ranges::set_intersection(check.differing, doubted_, std::back_inserter(twice));
+  doubted_ = check.differing;
+  if (!twice.empty())
+    return begin_anew(fmt::format("{} of {} groups differ from the kernel's: {}",
+                                  format_count(check.differing.size()),
+                                  format_count(check.compared), check.first));
+  if (!doubted_.empty()) check_at_ = std::min(check_at_, Steady::now() + kSecondCheck);
+}
+
+Report Watcher::report() {
+  constexpr std::chrono::milliseconds kMost{200}, kStep{2};
+  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  if (follower == nullptr) return describe();
+  const auto before = follower->picture();
+  follower->ask();
+  const auto until = Steady::now() + kMost;
+  while (follower->picture() == before && Steady::now() < until && !pursuit_->has_ended())
+    std::this_thread::sleep_for(kStep);
+  return describe();
+}
+
+Report Watcher::describe() {
+  Report out;
+  const record::Volume& volume = stream_->volume();
+  out.time = utc_now();
+  out.device = fmt::format("{}:{}", trace::dev_major(volume.dev), trace::dev_minor(volume.dev));
+  out.device_name = volume.device_name;
+  if (volume.mount) out.mount_point = volume.mount->point;
+  out.kernel = release_;
+  out.follows = pursuit_ != nullptr;
+  out.is_over = over_;
+  out.starts = starts_;
+  out.lost = stream_->lost();
+  if (start_) out.frozen_s = start_->frozen_s;
+  if (pursuit_ != nullptr) {
+    const Backlog::State state = pursuit_->backlog().state();
+    out.attempts = pursuit_->attempts();
+    out.events = state.added;
+    out.backlog_bytes = state.bytes;
+    out.behind_s = static_cast<double>(behind_ns()) / 1e9;
+    if (const auto follower = pursuit_->follower()) out.picture = follower->picture();
+  }
+  if (out.picture)
+    for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_)
+      notes_.push_back(out.picture->dropped[dropped_told_]);
+  out.notes = std::exchange(notes_, {});
+  return out;
+}
+
+Report Watcher::finish() {
+  if (pursuit_ != nullptr) {
+    if (stream_->pump(pursuit_->backlog(), true).ok()) {
+      pursuit_->backlog().end();
+      pursuit_->finish();
+    }
+  }
+  Report out = describe();
+  end_follower();
+  return out;
+}
+
+}  // namespace e4r::watch

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/volume.h"
+#include "watch/pursuit.h"
+#include "watch/stream.h"
+
+namespace e4r::watch {
+
+struct WatchOptions {
+  StreamOptions stream;
+  std::vector<const allocator::Policy*> shadows;
+  std::chrono::milliseconds check_every{60'000};  // comparisons with mb_groups; 0: none
+};
+
+// What a watch has come to at one moment.
+struct Report {
+  std::string time;         // of this machine, UTC
+  std::string device;       // "8:1"
+  std::string device_name;  // "sda1"
+  std::string mount_point;
+  std::string kernel;               // as in `uname -r`
+  bool follows = false;             // there is a start image, and events are followed from it
+  bool is_over = false;             // the file system was unmounted
+  unsigned starts = 0;              // start images so far
+  unsigned attempts = 0;            // to follow from the last one
+  double frozen_s = 0;              // how long writers waited for the last one
+  double behind_s = 0;              // how far behind the kernel the figures are
+  std::uint64_t events = 0;         // since the last start image
+  std::uint64_t lost = 0;           // events that the kernel dropped, in all
+  std::uint64_t backlog_bytes = 0;  // of events in memory
+  std::shared_ptr<const Picture> picture;  // null: there is none yet
+  std::vector<std::string> notes;          // what happened since the last report, for people
+};
+
+// Watches one mounted file system. However the object ends, nothing is left in the kernel.
+class Watcher {
+ public:
+  // Takes the first start image. The Error says what cannot be had.
+  [[nodiscard]] static Result<std::unique_ptr<Watcher>> start(const WatchOptions& options);
+
+  // Takes over new events, and looks after everything else. Call it twenty times a second. An Error
+  // ends the watch.
+  [[nodiscard]] Status pump();
+  // Whether the file system was unmounted, so that no more events will come.
+  [[nodiscard]] bool is_over() const { return over_; }
+  // Waits up to a fifth of a second for new figures.
+  [[nodiscard]] Report report();
+  // Follows everything that has happened until now, and ends.
+  [[nodiscard]] Report finish();
+
+ private:
+  using Steady = std::chrono::steady_clock;
+
+  explicit Watcher(const WatchOptions& options) : options_(options) {}
+  [[nodiscard]] Status begin();
+  [[nodiscard]] Status take_start();
+  void begin_anew(const std::string& why);
+  void start_again();
+  [[nodiscard]] Status look_around();
+  void keep_up();
+  void check_groups();
+  void begin_check();
+  void judge(const GroupsCheck& check);
+  [[nodiscard]] std::uint64_t behind_ns() const;
+  [[nodiscard]] Report describe();
+  void end_follower();
+
+  WatchOptions options_;
+  std::unique_ptr<Stream> stream_;
+  std::optional<record::VolumeWatch> volume_watch_;
+  std::vector<const allocator::Policy*> kernel_policies_;
+  std::string release_;
+  std::unique_ptr<LiveStart> start_;
+  std::unique_ptr<Pursuit> pursuit_;  // null: lost, until start_again() succeeds
+  bool over_ = false;
+  bool shed_ = false;  // the shadows, since the last start image
+  std::optional<Steady::time_point> behind_since_;
+  unsigned starts_ = 0;
+  std::vector<std::string> notes_;
+  std::size_t dropped_told_ = 0;  // of the picture's
+  Steady::time_point looked_, retry_at_, check_at_;
+  std::chrono::seconds pause_{1};  // before the next attempt to start again
+
+  std::future<KernelGroups> reading_;   // of mb_groups
+  std::uint64_t judged_ = 0;            // Picture::checks
+  std::vector<std::uint32_t> doubted_;  // groups that differed in the last comparison
+};
+
+}  // namespace e4r::watch

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/follower.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "replay/session.h"
+#include "results/rows.h"
+#include "trace/packed.h"
+#include "watch/document.h"
+#include "watch/half_seen.h"
+#include "watch/pursuit.h"
+
+namespace e4r::test {
+namespace {
+
+using watch::Backlog;
+using watch::Follower;
+using watch::Picture;
+using watch::Pursuit;
+using watch::Window;
+
+constexpr std::uint64_t kNever = UINT64_MAX;
+
+std::vector<const allocator::Policy*> policies(std::initializer_list<std::string_view> names) {
+  std::vector<const allocator::Policy*> out;
+  for (const std::string_view name : names) out.push_back(allocator::find_policy(name));
+  return out;
+}
+
+// Adds all events in pieces, as the kernel's buffers are read.
+void add_events(Backlog& backlog, std::span<const trace::Event> events) {
+  constexpr std::size_t kPiece = 37;
+  for (std::size_t at = 0; at < events.size(); at += kPiece) {
+    const auto piece = events.subspan(at, std::min(kPiece, events.size() - at));
+    backlog.add(piece, piece.back().time_ns);
+  }
+}
+
+std::shared_ptr<Follower> follow(const watch::StartPoint& start,
+                                 std::span<const trace::Event> events) {
+  Backlog backlog;
+  add_events(backlog, events);
+  backlog.end();
+  auto follower = Follower::create(start);
+  EXPECT_TRUE(follower.ok());
+  EXPECT_EQ((*follower)->run(backlog, kNever, 1 << 20), Follower::End::over) << (*follower)->why();
+  return *std::move(follower);
+}
+
+class LiveFollowing : public testing::TestWithParam<std::string_view> {};
+
+// A live run comes to what a replay of the same recording comes to.
+TEST_P(LiveFollowing, DecidesAsAReplayDoes) {
+  const HalfSeen half(GetParam());
+  watch::StartPoint start = half.start(true);
+  start.shadows = policies({"linux-6.12", "legacy", "linux-7.3", "cr1.5"});
+  const auto live = follow(start, half.events());
+
+  replay::SessionOptions options;
+  options.warm = std::make_shared<replay::WarmStart>(start.warm);
+  replay::Session session(half.source(), packed_trace(half.events(), trace::Generation::v6_5),
+                          options);
+  const auto followed = session.follow({start.policy, start.tunables});
+  ASSERT_TRUE(followed.ok());
+  const replay::Agreement& agreement = live->recorded().agreement();
+  EXPECT_GT(agreement.requests, 100u);
+  EXPECT_EQ(agreement.requests, followed->engine->agreement().requests);
+  if (session.warm()->precedences > 0) return;  // a replay has followed again
+  EXPECT_EQ(agreement.identical, followed->engine->agreement().identical);
+  for (std::size_t i = 0; i < start.shadows.size(); ++i) {
+    const auto replayed = session.what_if({start.shadows[i], start.tunables});
+    ASSERT_TRUE(replayed.ok());
+    ASSERT_NE(live->shadow(i), nullptr);
+    EXPECT_EQ(live->shadow(i)->hash().value(), replayed->engine->hash().value())
+        << start.shadows[i]->name;
+    EXPECT_EQ(live->shadow(i)->tally().requests, replayed->engine->tally().requests);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, LiveFollowing,
+                         testing::Values("legacy", "linux-6.12", "linux-7.3"),
+                         [](const auto& which) {
+                           std::string out(which.param);
+                           std::ranges::replace_if(
+                               out, [](char c) { return !isalnum(c); }, '_');
+                           return out;
+                         });
+
+// The memory of requests is bounded, and nothing that is forgotten is missed.
+TEST(Follower, ForgetsWhatNobodyNeeds) {
+  const HalfSeen half("linux-7.3", 900);
+  watch::StartPoint start = half.start(true);
+  start.shadows = policies({"linux-6.12"});
+  Backlog backlog;
+  add_events(backlog, half.events());
+  backlog.end();
+  backlog.forget();
+  const auto forgetful = *Follower::create(start);
+  ASSERT_EQ(forgetful->run(backlog, kNever, 0), Follower::End::over);
+  const auto whole = follow(start, half.events());
+  EXPECT_EQ(forgetful->recorded().agreement().identical, whole->recorded().agreement().identical);
+  EXPECT_EQ(forgetful->shadow(0)->hash().value(), whole->shadow(0)->hash().value());
+}
+
+TEST(Follower, ShowsItsColumns) {
+  const HalfSeen half("linux-7.3");
+  watch::StartPoint start = half.start(true);
+  start.shadows = policies({"linux-6.12", "legacy"});
+  Backlog backlog;
+  std::vector<trace::Event> events(half.events().begin(), half.events().end());
+  // Ten seconds between the first event and the last.
+  for (std::size_t i = 0; i < events.size(); ++i)
+    events[i].time_ns = 1'000'000'000 + i * 10'000'000'000 / events.size();
+  add_events(backlog, events);
+  backlog.end();
+  const auto follower = *Follower::create(start);
+  ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
+  const auto picture = follower->picture();
+  ASSERT_NE(picture, nullptr);
+  EXPECT_EQ(picture->decisions, follower->recorded().agreement().requests);
+  ASSERT_EQ(picture->columns.size(), 3u);
+  EXPECT_EQ(picture->columns[0].name, "recorded");
+  EXPECT_EQ(picture->columns[2].name, "legacy");
+  for (const watch::Column& column : picture->columns) {
+    const auto& all = column.of(Window::start);
+    ASSERT_TRUE(all);
+    EXPECT_GE(all->elapsed_s, 9);
+    EXPECT_GT(all->tally.requests, column.of(Window::second)->tally.requests);
+    EXPECT_GT(all->files.files, 0u);
+    EXPECT_GT(all->free.extents.count, 0u);
+  }
+}
+
+TEST(Follower, DropsItsShadows) {
+  const HalfSeen half("linux-7.3");
+  watch::StartPoint start = half.start(true);
+  start.shadows = policies({"linux-6.12"});
+  Backlog backlog;
+  add_events(backlog, half.events());
+  backlog.end();
+  const auto follower = *Follower::create(start);
+  follower->shed("too slow");
+  ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
+  const auto picture = follower->picture();
+  EXPECT_EQ(picture->dropped, std::vector<std::string>{"linux-6.12: too slow"});
+  EXPECT_EQ(picture->columns.size(), 1u);
+  EXPECT_EQ(follower->shadow(0), nullptr);
+  EXPECT_GT(picture->identical, 100u);
+}
+
+// A reading of mb_groups that began behind the last event. The kernel stands where another follower
+// stands.
+TEST(Follower, ComparesWithTheKernelsGroups) {
+  const HalfSeen half("linux-7.3");
+  const auto other = follow(half.start(true), half.events());
+  const state::FsState& end = other->recorded().state();
+  for (const bool differs : {false, true}) {
+    Backlog backlog;
+    add_events(backlog, half.events());
+    const std::uint64_t last = half.events().back().time_ns;
+    constexpr std::uint64_t kMargin = 2 * watch::GroupsComparison::kMarginNs;
+    const auto follower = *Follower::create(half.start(true));
+    watch::KernelGroups kernel;
+    kernel.after_ns = last + 2 * kMargin;
+    for (std::uint32_t group = 0; group < end.group_count(); ++group)
+      kernel.groups.push_back(shown_of(end.group(group)));
+    if (differs) kernel.groups[3].free += 1;
+    follower->begin_check(last + kMargin);
+    follower->end_check(kernel);
+    std::thread time([&] {
+      for (int step = 1; step <= 6; ++step) {
+        backlog.add({}, last + step * kMargin);
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      }
+      backlog.end();
+    });
+    ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
+    time.join();
+    ASSERT_TRUE(follower->picture()->check);
+    EXPECT_EQ(follower->picture()->checks, 1u);
+    const watch::GroupsCheck& check = *follower->picture()->check;
+    EXPECT_EQ(check.differing,
+              differs ? std::vector<std::uint32_t>{3} : std::vector<std::uint32_t>());
+    EXPECT_EQ(check.compared, kernel.groups.size());
+  }
+}
+
+// Follows with what the counters show of the memory, and then with what the events show.
+TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
+  const HalfSeen half("linux-7.3");
+  const auto cold = follow(half.start(false), half.events());
+  const auto warm = follow(half.start(true), half.events());
+  ASSERT_GT(cold->recorded().agreement().differing(), 0u) << "nothing to learn";
+  watch::PursuitOptions options;
+  options.kernel = policies({"linux-7.3"});
+  options.first_ns = 0;
+  Pursuit pursuit(half.start(false), half.groups(), options);
+  while (pursuit.follower() == nullptr) std::this_thread::yield();
+  add_events(pursuit.backlog(), half.events());
+  pursuit.backlog().end();
+  pursuit.finish();
+  EXPECT_TRUE(pursuit.has_ended());
+  EXPECT_EQ(pursuit.why(), "");
+  EXPECT_GT(pursuit.attempts(), 1u);
+  EXPECT_EQ(pursuit.follower()->recorded().agreement().identical,
+            warm->recorded().agreement().identical);
+}
+
+// Of several policies that the kernel may have, the one that follows.
+TEST(Pursuit, TriesEveryPolicyOfTheKernel) {
+  const HalfSeen half("linux-6.12");
+  watch::PursuitOptions options;
+  options.kernel = policies({"linear", "linux-6.12"});
+  options.first_ns = 0;
+  Pursuit pursuit(half.start(false), half.groups(), options);
+  while (pursuit.follower() == nullptr) std::this_thread::yield();
+  add_events(pursuit.backlog(), half.events());
+  pursuit.backlog().end();
+  pursuit.finish();
+  EXPECT_EQ(pursuit.follower()->recorded().policy().name, "linux-6.12");
+}
+
+TEST(Pursuit, EndsWhereEventsWereLost) {
+  const HalfSeen half("linux-7.3");
+  watch::PursuitOptions options;
+  options.kernel = policies({"linux-7.3"});
+  options.first_ns = 0;
+  Pursuit pursuit(half.start(true), half.groups(), options);
+  std::vector<trace::Event> events(half.events().begin(), half.events().end());
+  trace::Event marker;
+  marker.kind = trace::EventKind::lost_events;
+  marker.dev = events.front().dev;
+  marker.time_ns = events[events.size() / 2].time_ns;
+  marker.count = 12;
+  events.insert(events.begin() + static_cast<std::ptrdiff_t>(events.size() / 2), marker);
+  add_events(pursuit.backlog(), events);
+  while (!pursuit.has_ended()) std::this_thread::yield();
+  EXPECT_EQ(pursuit.why(), "the kernel dropped events");
+}
+
+TEST(Pursuit, EndsAtOnceWhenNobodyWantsIt) {
+  const HalfSeen half("linux-7.3");
+  watch::PursuitOptions options;
+  options.kernel = policies({"linux-7.3"});
+  Pursuit pursuit(half.start(true), half.groups(), options);
+}
+
+// A figure that somebody adds to the table is in the document.
+TEST(Document, HasARowOfEachFigure) {
+  const HalfSeen half("linux-7.3");
+  std::vector<trace::Event> events(half.events().begin(), half.events().end());
+  for (std::size_t i = 0; i < events.size(); ++i) events[i].time_ns = i * 5'000'000;
+  const auto follower = follow(half.start(true), events);
+  watch::Report report;
+  report.time = "2026-01-02T03:04:05Z";
+  report.picture = follower->picture();
+  results::add_row(
+      {.label = "twice the requests",
+       .key = "twice/requests",
+       .of = [](const results::Outcome& o) -> results::Value { return 2 * o.tally.requests; }});
+  const boost::json::value document = watch::report_json(report);
+  const boost::json::value& column = document.at("columns").at(0);
+  for (const char* window : {"second", "minute", "start"}) {
+    const boost::json::value& figures = column.at(window);
+    EXPECT_EQ(figures.at("twice").at("requests").to_number<std::uint64_t>(),
+              2 * figures.at("requests").to_number<std::uint64_t>());
+  }
+  watch::ReportLines lines;
+  const std::string text = lines.lines(report);
+  EXPECT_EQ(text.find("03:04:05  recorded "), 0u) << text;
+}
+
+}  // namespace
+}  // namespace e4r::test

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tests `e4replay watch` on this machine's own kernel, with ext4 in a loop device: what it follows, how it ends,
+# and that it leaves the machine as it was.
+#   live.sh E4REPLAY
+# Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
+set -euo pipefail
+schemas=$(realpath "$(dirname "$0")/../../docs/schema")
+# shellcheck source=test/record/loop.sh
+source "$(dirname "$0")/../record/loop.sh"
+
+watch() { exec "$e4replay" watch --max-freeze 60s "$@"; }
+# tell KEYS...: prints a member of the last document in watch.out.
+tell() {
+    tail -n 1 watch.out | python3 -c '
+import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1:]:
+    value = value[int(key) if isinstance(value, list) else key]
+print(value)' "$@"
+}
+# wait_for TEXT: waits until the watch has written it.
+wait_for() {
+    local i
+    for ((i = 0; i < 1200; i++)); do
+        if grep -q -- "$1" watch.out watch.err; then return; fi
+        sleep 0.1
+    done
+    bad "no '$1' after two minutes: $(cat watch.err; tail -n 2 watch.out)"
+}
+start_watch() {
+    : >watch.out # until the shell has started it
+    watch "$@" >watch.out 2>watch.err &
+    watcher=$!
+}
+# end_watch: ends it as a person would.
+end_watch() {
+    kill -INT $watcher
+    wait $watcher || bad "status $?: $(cat watch.err)"
+    as_before
+}
+
+"$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
+if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
+[ ! -s watch.err ] || bad "$(cat watch.err)"
+grep -q '^[0-9:]*  recorded ' watch.out || bad "$(cat watch.out)"
+as_before
+ok "--once ends by itself"
+
+# A file system with a past, and two shadows.
+umount "$fs"
+mount -o nodelalloc "$loop" "$fs"
+./busy "$fs" 1000 100
+start_watch "$fs" --json -p linux-6.12,linux-6.1 --interval 500ms --check 2s
+wait_for '"follows":true'
+./busy "$fs" 2000 200
+wait_for '"checks":[1-9]'
+end_watch
+decisions=$(tell decisions)
+[ "$decisions" -gt 500 ] || bad "only $decisions decisions"
+[ $((decisions - $(tell identical))) -le $((decisions / 100)) ] ||
+    bad "$(tell identical) of $decisions are identical: $(tell last_difference)"
+[ "$(tell starts)" = 1 ] || bad "began anew: $(grep -o '"notes":[^]]*[^[]]' watch.out)"
+[ "$(tell mb_groups differing)" = 0 ] || bad "$(tell mb_groups first)"
+[ "$(tell mb_groups compared)" -gt 0 ] || bad "no group was compared"
+[ "$(tell lost_events)" = 0 ] || bad "events were lost"
+for column in 0 1 2; do
+    [ "$(tell columns $column start requests)" -gt 500 ] || bad "column $column: $(tail -n 1 watch.out)"
+    [ "$(tell columns $column start files count)" -gt 50 ] || bad "column $column: $(tail -n 1 watch.out)"
+done
+[ "$(tell columns 2 name)" = legacy ] || bad "$(tell columns 2 name)"
+ok "$(tell identical) of $decisions decisions are identical, and the groups are the kernel's"
+
+python3 -W ignore - "$schemas" watch.out <<'VALIDATE'
+import json, pathlib, sys
+import jsonschema
+schemas = pathlib.Path(sys.argv[1])
+validator = jsonschema.Draft202012Validator(json.loads((schemas / "watch.schema.json").read_text()))
+for line in open(sys.argv[2]):
+    validator.validate(json.loads(line))
+VALIDATE
+ok "each line is a document of the schema"
+
+# In a pipe whose reader goes, and for a time.
+"$e4replay" watch --max-freeze 60s "$fs" --interval 200ms 2>pipe.err | head -n 3 >pipe.out || true
+[ "$(wc -l <pipe.out)" = 3 ] || bad "$(cat pipe.out)"
+as_before
+"$e4replay" watch --max-freeze 60s "$fs" --for 1s >watch.out 2>watch.err || bad "--for: $(cat watch.err)"
+as_before
+ok "a reader that goes, and --for, end it"
+
+for signal in TERM HUP; do
+    start_watch "$fs" --interval 200ms
+    wait_for_tracing $watcher
+    kill -$signal $watcher
+    wait $watcher || bad "SIG$signal: status $?: $(cat watch.err)"
+    as_before
+done
+ok "signals end it"
+
+start_watch "$fs"
+wait_for_tracing $watcher
+kill -9 $watcher
+wait $watcher 2>/dev/null || true
+takes_writes "$fs" 300 || bad "frozen by a watch that was killed"
+"$e4replay" record --clean >/dev/null
+as_before
+ok "killed: nothing is left after record --clean"
+
+start_watch "$fs" --json --interval 200ms
+"$e4replay" watch --max-freeze 60s "$fs" --once >second.out 2>second.err || bad "second: $(cat second.err)"
+end_watch
+ok "two at once"
+
+start_watch "$fs" --json --interval 200ms
+wait_for '"follows":true'
+echo 100 >"/sys/fs/ext4/${loop#/dev/}/mb_max_to_scan"
+wait_for 'tunables changed; taking a new start image'
+wait_for '"starts":2'
+echo 200 >"/sys/fs/ext4/${loop#/dev/}/mb_max_to_scan"
+wait_for '"starts":3'
+mount -o remount,stripe=16 "$fs"
+wait_for '"starts":4'
+mount -o remount,stripe=0 "$fs"
+end_watch
+ok "other tunables and options are a reason to begin anew"
+
+# It does not run while more happens than the kernel's buffers hold.
+start_watch "$fs" --json --buffer 64K --interval 200ms
+wait_for '"follows":true'
+kill -STOP $watcher
+./busy "$fs" 4000 400
+kill -CONT $watcher
+wait_for 'the kernel dropped events; taking a new start image'
+wait_for '"starts":2'
+./busy "$fs" 5000 50
+end_watch
+[ "$(tell lost_events)" -gt 0 ] || bad "no event was lost"
+[ "$(tell decisions)" -gt 50 ] || bad "$(tell decisions) decisions since then"
+[ $(($(tell decisions) - $(tell identical))) -le 5 ] || bad "$(tell identical) of $(tell decisions)"
+ok "after lost events it begins anew, and $(tell identical) of $(tell decisions) decisions are identical"
+
+# The file system goes, with its last events.
+start_watch "$fs" --json --interval 200ms
+wait_for '"follows":true'
+./busy "$fs" 6000 20
+umount "$fs"
+wait $watcher || bad "status $? after an unmount: $(cat watch.err)"
+as_before
+[ "$(tell is_over)" = True ] || bad "$(tail -n 1 watch.out)"
+grep -q 'was unmounted' watch.out || bad "$(tail -n 1 watch.out)"
+ok "an unmount ends it"
+
+refused "is not mounted" "$e4replay" watch "$loop"
+refused "not ext4" "$e4replay" watch /proc
+mount -o ro "$loop" "$fs"
+refused "read-only" "$e4replay" watch "$fs"
+umount "$fs"
+echo "live.sh: $passed checks passed on Linux $(uname -r)"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Prints a document of `e4replay watch`, made from a file system of the model. `none`: as it is
+// before there are figures.
+#include <boost/json.hpp>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "json/text.h"
+#include "watch/document.h"
+#include "watch/half_seen.h"
+#include "watch/pursuit.h"
+
+namespace e4r::test {
+namespace {
+
+int print(bool figures) {
+  const HalfSeen half("linux-7.3");
+  watch::Report report;
+  report.time = "2026-01-02T03:04:05Z";
+  report.kernel = "7.3.0";
+  report.device = "8:1";
+  report.device_name = "sda1";
+  report.mount_point = "/data";
+  report.notes = {"something happened"};
+  watch::StartPoint start = half.start(true);
+  start.shadows = {allocator::find_policy("linux-6.12")};
+  const auto follower = watch::Follower::create(start);
+  std::vector<trace::Event> events(half.events().begin(), half.events().end());
+  for (std::size_t i = 0; i < events.size(); ++i) events[i].time_ns = i * 5'000'000;
+  watch::Backlog backlog;
+  backlog.add(events, events.back().time_ns);
+  backlog.end();
+  if (!follower.ok() ||
+      (*follower)->run(backlog, UINT64_MAX, 1 << 20) != watch::Follower::End::over)
+    return 1;
+  if (figures) report.picture = (*follower)->picture();
+  const std::string text = json_line(watch::report_json(report)) + "\n";
+  return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace e4r::test
+
+int main(int argc, char** argv) {
+  return e4r::test::print(argc < 2 || std::string_view(argv[1]) != "none");
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/resource.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "app/setups.h"
+#include "common/command.h"
+#include "common/print_line.h"
+#include "common/stop.h"
+#include "json/text.h"
+#include "util/units.h"
+#include "watch/document.h"
+#include "watch/watcher.h"
+
+namespace e4r::tools {
+namespace cmd_watch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+struct Options {
+  watch::WatchOptions watch;
+  std::string policies;
+  std::string check = "1m";
+  std::string interval = "1s";
+  std::string duration;
+  std::string max_freeze = "2s";
+  std::string buffer = "8M";
+  bool once = false;
+  bool json = false;
+  milliseconds every{0};
+  milliseconds most{0};  // 0: no end
+};
+
+// What is wrong with the command line, if anything is.
+Status parse(Options& o) {
+  if (!o.policies.empty()) {
+    E4R_TRY(o.watch.shadows, app::parse_policies(o.policies));
+  }
+  E4R_TRY(o.watch.check_every, parse_duration(o.check));
+  if (o.watch.check_every.count() != 0 && o.watch.check_every < std::chrono::seconds(1))
+    return error("--check {}: give 1s or more, or 0 for no comparison", o.check);
+  E4R_TRY(o.every, parse_duration(o.interval));
+  if (o.every < milliseconds(100)) return error("--interval {}: give 100ms or more", o.interval);
+  if (!o.duration.empty()) {
+    E4R_TRY(o.most, parse_duration(o.duration));
+    if (o.most.count() == 0) return error("--for {}: no time to watch", o.duration);
+    if (o.once) return error("--for and --once: give one of them");
+  }
+  E4R_TRY(o.watch.stream.max_freeze, parse_duration(o.max_freeze));
+  if (o.watch.stream.max_freeze.count() == 0 || o.watch.stream.max_freeze > std::chrono::hours(1))
+    return error("--max-freeze {}: give 1ms to 1h", o.max_freeze);
+  E4R_TRY(const std::uint64_t buffer, parse_size(o.buffer));
+  constexpr std::uint64_t kLeast = 64 << 10, kMost = std::uint64_t{256} << 20;
+  if (buffer < kLeast || buffer > kMost) return error("--buffer {}: give 64K to 256M", o.buffer);
+  o.watch.stream.buffer_kb = buffer >> 10;
+  return {};
+}
+
+// Shows reports, one after the other.
+class Screen {
+ public:
+  explicit Screen(bool json) : json_(json) {}
+
+  // Standard output may be a pipe that somebody reads line by line.
+  Status show(const watch::Report& report) {
+    if (json_) {
+      print_text(json_line(watch::report_json(report)) + "\n");
+    } else {
+      for (const std::string& note : report.notes) warn(note);
+      if (!std::exchange(headed_, true)) print_report(watch::ReportLines::head(report));
+      print_report(lines_.lines(report));
+    }
+    note_write(std::fflush(stdout) == 0, stdout);
+    return write_error() == 0 ? Status() : error("standard output: {}", errno_text(write_error()));
+  }
+
+ private:
+  bool json_;
+  bool headed_ = false;
+  watch::ReportLines lines_;
+};
+
+bool has_figures(const watch::Report& report) {
+  return report.picture && !report.picture->columns.empty() &&
+         report.picture->columns.front().of(watch::Window::start);
+}
+
+Result<int> run(const Options& options) {
+  constexpr milliseconds kTick{50};
+  const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
+  tell_broken_pipes();
+  E4R_TRY(const auto watcher, watch::Watcher::start(options.watch));
+  // Who reads the buffers must not wait for those who fill them.
+  ::setpriority(PRIO_PROCESS, 0, -10);
+  Screen screen(options.json);
+  const Clock::time_point began = Clock::now();
+  Clock::time_point next = began + options.every;
+  while (!stop && !watcher->is_over()) {
+    std::this_thread::sleep_for(kTick);
+    E4R_CHECK(watcher->pump());
+    const Clock::time_point now = Clock::now();
+    if (options.most.count() != 0 && now - began >= options.most) break;
+    if (now < next) continue;
+    next = std::max(next + options.every, now);
+    const watch::Report report = watcher->report();
+    if (options.once && !has_figures(report)) continue;
+    E4R_CHECK(screen.show(report));
+    if (options.once) return kDone;
+  }
+  E4R_CHECK(screen.show(watcher->finish()));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("target", options->watch.stream.target,
+                 "mount point of an ext4, a file in it, or its device")
+      .required()
+      .type_name("MOUNT");
+  app.add_option("-p,--policy", options->policies,
+                 "allocators that decide the same requests beside the kernel, comma-separated")
+      .type_name("POLICY[,POLICY...]");
+  app.add_flag("--once", options->once, "tell once, after one interval, and end");
+  app.add_flag("--json", options->json, "a JSON document a line");
+  app.add_option("--interval", options->interval, "time between two reports (1s)")
+      .type_name("TIME");
+  app.add_option("--for", options->duration, "end after this time: 90s, 10m, 1h30m")
+      .type_name("TIME");
+  app.add_option("--check", options->check,
+                 "compare groups with the kernel's mb_groups this often (1m); 0: never")
+      .type_name("TIME");
+  app.add_option("--max-freeze", options->max_freeze,
+                 "let writers wait no longer than this while a start image is read (2s)")
+      .type_name("TIME");
+  app.add_option("--buffer", options->buffer,
+                 "trace buffer of each CPU to begin with (8M); it grows when events are lost")
+      .type_name("SIZE");
+  return [options]() -> Result<int> {
+    if (const Status status = parse(*options); !status.ok())
+      return usage_error(status.error().message);
+    return run(*options);
+  };
+}
+
+}  // namespace
+}  // namespace cmd_watch
+
+const Command& watch_command() {
+  static const Command kCommand = {
+      "watch", "follow the allocator of a mounted file system while it works (root)",
+      "  e4replay watch /data                          a line each second\n"
+      "  e4replay watch /data -p linux-6.12,linux-6.1  and what others would have done\n"
+      "  e4replay watch /data --json --interval 10s    a JSON document a line\n"
+      "Exit status: 0 after a signal, --for, --once or an unmount; 1 when it cannot be followed.\n",
+      cmd_watch::declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools
