@@ -16,6 +16,8 @@ find_package(Protobuf QUIET)
 e4r_optional(PERFETTO "`replay --perfetto`" "libprotobuf-dev, protobuf-compiler" Protobuf_FOUND)
 pkg_check_modules(NLOPT QUIET IMPORTED_TARGET nlopt)
 e4r_optional(HUNT "`e4replay hunt`" "libnlopt-dev" NLOPT_FOUND)
+pkg_check_modules(NCURSESW QUIET ncursesw)  # its flags would keep precompiled headers out
+e4r_optional(PAGE "the full-screen page of `e4replay watch`" "libncurses-dev" NCURSESW_FOUND)
 pkg_check_modules(TRACEEVENT QUIET IMPORTED_TARGET libtraceevent>=1.7)
 pkg_check_modules(TRACEFS QUIET IMPORTED_TARGET libtracefs)
 e4r_optional(RECORD "`e4replay record`, and reading trace.dat" "libtracefs-dev, libtraceevent-dev"

@@ -8,7 +8,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev libfmt-dev libzstd-dev
        zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
-       libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev zstd tar)
+       libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev libncurses-dev zstd tar)
 # clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package. Both
 # are optional for a build. python3-munkres: python3-matplotlib needs python3-fonttools, which accepts it in
 # place of python3-scipy. python3-scipy would pull in libboost-dev 1.74, which conflicts with libboost1.81-dev.

@@ -84,6 +84,12 @@ Result<SpacePicture> measure_space(image::Image& image, std::uint64_t cells) {
   return out;
 }
 
+std::string space_sign(const stats::SpaceCell& cell, std::uint32_t cluster_bits,
+                       const TextForm& form) {
+  if (form.shown == Shown::order) return std::string(order_of(cell, cluster_bits));
+  return std::string((form.ascii ? kAsciiShades : kShades)[shade_of(cell)]);
+}
+
 std::string space_text(const SpacePicture& picture, const TextForm& form) {
   const image::SuperblockInfo& geo = picture.superblock;
   const auto size = [&](std::uint64_t blocks) { return format_size(blocks << geo.block_bits); };
@@ -95,12 +101,10 @@ std::string space_text(const SpacePicture& picture, const TextForm& form) {
       100 * static_cast<double>(picture.free_blocks) / static_cast<double>(all),
       format_count(picture.free_extents), size(picture.longest));
   text += legend(picture, form) + "\n";
-  const auto& shades = form.ascii ? kAsciiShades : kShades;
   for (std::size_t at = 0; at < picture.cells.size(); at += form.columns) {
     text += fmt::format("{:>10} |", size(picture.cells[at].first_block));
     for (std::size_t i = at; i < std::min(at + form.columns, picture.cells.size()); ++i)
-      text += form.shown == Shown::order ? order_of(picture.cells[i], geo.cluster_bits)
-                                         : shades[shade_of(picture.cells[i])];
+      text += space_sign(picture.cells[i], geo.cluster_bits, form);
     text += "|\n";
   }
   return text;

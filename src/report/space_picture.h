@@ -38,6 +38,9 @@ struct TextForm {
   bool ascii = false;
 };
 [[nodiscard]] std::string space_text(const SpacePicture& picture, const TextForm& form);
+// The sign of one cell there.
+[[nodiscard]] std::string space_sign(const stats::SpaceCell& cell, std::uint32_t cluster_bits,
+                                     const TextForm& form);
 
 // How full and how fragmented each cell is, one above the other, as a document of SVG. Each cell
 // says its figures when a browser's pointer rests on it.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <boost/json.hpp>
+#include <cmath>
 #include <string_view>
 
 #include "report/json_parts.h"
@@ -62,7 +63,7 @@ constexpr auto kFields = std::to_array<Field>({{"requests/s", "requests_per_s", 
 
 std::string text_of(const results::Outcome& outcome, std::string_view key) {
   const results::Row* const row = results::find_row(key, results::Teller::watch);
-  return row == nullptr ? "-" : results::text_of(row->of(outcome));
+  return row == nullptr ? "-" : figure_text(row->of(outcome));
 }
 
 }  // namespace
@@ -97,6 +98,12 @@ json::value report_json(const Report& report) {
   for (const std::string& note : report.notes) notes.emplace_back(note);
   out["notes"] = std::move(notes);
   return out;
+}
+
+std::string figure_text(const results::Value& value) {
+  const auto number = results::number_of(value);
+  if (!number || *number < 100) return results::text_of(value);
+  return format_count(static_cast<std::uint64_t>(std::llround(*number)));
 }
 
 std::string ReportLines::head(const Report& report) {

@@ -6,12 +6,16 @@
 #include <map>
 #include <string>
 
+#include "results/rows.h"
 #include "watch/watcher.h"
 
 namespace e4r::watch {
 
 // The JSON document of a report (schema e4replay-watch/1).
 [[nodiscard]] boost::json::value report_json(const Report& report);
+
+// A figure for people: no fraction from 100 on.
+[[nodiscard]] std::string figure_text(const results::Value& value);
 
 // Reports as lines of a table that goes on: one line for each column, with figures over the time
 // since the line before.

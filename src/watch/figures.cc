@@ -79,9 +79,29 @@ void Samples::add(std::uint64_t time_ns, std::vector<results::Outcome> columns) 
   else
     at = all_.back().time_ns + (time_ns - all_.back().time_ns) / kEveryNs * kEveryNs;
   all_.push_back({at, std::move(columns)});
+  add_rates();
   // The first one that is needed is the last one that is a minute old.
   while (all_.size() > kKept || (all_.size() > 2 && all_[1].time_ns + 60 * kEveryNs <= at))
     all_.pop_front();
+}
+
+void Samples::add_rates() {
+  rates_.resize(std::max(rates_.size(), all_.back().columns.size()));
+  for (std::size_t i = 0; i < rates_.size(); ++i) {
+    const auto last = of(Window::second, i);
+    if (!last) continue;
+    Rates& rates = rates_[i].emplace_back();
+    rates.requests = last->requests_per_s();
+    if (last->tally.requests > 0)
+      rates.groups = static_cast<double>(last->searches.groups_considered().value_or(0)) /
+                     static_cast<double>(last->tally.requests);
+    if (rates_[i].size() > kRates) rates_[i].pop_front();
+  }
+}
+
+std::vector<Rates> Samples::rates(std::size_t column) const {
+  if (column >= rates_.size()) return {};
+  return {rates_[column].begin(), rates_[column].end()};
 }
 
 std::optional<results::Outcome> Samples::of(Window window, std::size_t column) const {

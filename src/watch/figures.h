@@ -24,6 +24,12 @@ inline constexpr std::array kWindows = {Window::second, Window::minute, Window::
 [[nodiscard]] results::Outcome outcome_between(const results::Outcome& earlier,
                                                const results::Outcome& later, double seconds);
 
+// Rates of one second.
+struct Rates {
+  double requests = 0;  // per second
+  double groups = 0;    // considered per request; 0 without a request
+};
+
 // The counts of several runs that go side by side, each second of the trace. Keeps a minute.
 class Samples {
  public:
@@ -39,6 +45,9 @@ class Samples {
   }
   // Adds a sample for the last whole second before the time.
   void add(std::uint64_t time_ns, std::vector<results::Outcome> columns);
+  // The rates of the last kRates seconds of a column, the oldest first.
+  static constexpr std::size_t kRates = 300;
+  [[nodiscard]] std::vector<Rates> rates(std::size_t column) const;
   // The time of the last sample; 0 without one.
   [[nodiscard]] std::uint64_t last_ns() const { return all_.empty() ? 0 : all_.back().time_ns; }
 
@@ -46,7 +55,10 @@ class Samples {
   [[nodiscard]] std::optional<results::Outcome> of(Window window, std::size_t column) const;
 
  private:
+  void add_rates();
+
   std::deque<Sample> all_;
+  std::vector<std::deque<Rates>> rates_;  // by column
   std::uint64_t began_ns_ = 0;
 };
 

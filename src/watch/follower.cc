@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "app/setups.h"
@@ -21,6 +23,49 @@ class TakenOps final : public replay::Account {
  public:
   void taken(const Op& op) override { ops.push_back(op); }
   std::vector<Op> ops;
+};
+
+// The requests whose searches took most steps, second by second, of the last minute.
+class CostlyRequests final : public replay::Account {
+ public:
+  bool decided(const replay::Decided& one) override {
+    constexpr std::size_t kOfASecond = 5;
+    const replay::SearchCost cost = meter_.take(one);
+    if (cost.groups + cost.extents == 0) return true;
+    forget(one.op.time_ns);
+    std::vector<CostlyRequest>& top = seconds_[one.op.time_ns / Samples::kEveryNs];
+    const CostlyRequest request = {one.op.time_ns,          one.op.pid, one.op.ino,
+                                   one.op.closing.orig.len, cost,       one.own.criterion};
+    if (top.size() == kOfASecond) {
+      if (request.steps() <= top.back().steps()) return true;
+      top.pop_back();
+    }
+    top.insert(
+        std::ranges::upper_bound(top, request.steps(), std::greater<>(), &CostlyRequest::steps),
+        request);
+    return true;
+  }
+
+  // Those of the minute before that time.
+  [[nodiscard]] std::vector<CostlyRequest> last_minute(std::uint64_t now_ns) {
+    constexpr std::size_t kMost = 20;
+    forget(now_ns);
+    std::vector<CostlyRequest> out;
+    for (const auto& [second, top] : seconds_) out.insert(out.end(), top.begin(), top.end());
+    std::ranges::stable_sort(out, std::greater<>(), &CostlyRequest::steps);
+    out.resize(std::min(out.size(), kMost));
+    return out;
+  }
+
+ private:
+  void forget(std::uint64_t now_ns) {
+    const std::uint64_t second = now_ns / Samples::kEveryNs;
+    while (!seconds_.empty() && seconds_.begin()->first + 60 < second)
+      seconds_.erase(seconds_.begin());
+  }
+
+  replay::SearchMeter meter_;
+  std::map<std::uint64_t, std::vector<CostlyRequest>> seconds_;
 };
 
 std::uint64_t machine_ns() {
@@ -44,8 +89,10 @@ Result<std::unique_ptr<Follower>> Follower::create(const StartPoint& start) {
 
 Status Follower::make() {
   replay::Setup setup = {start_.policy, start_.tunables};
-  if (!start_.shadows.empty())
-    setup.keep = [](replay::Accounts& accounts) { accounts.add<TakenOps>(); };
+  setup.keep = [shadows = !start_.shadows.empty()](replay::Accounts& accounts) {
+    accounts.add<CostlyRequests>();
+    if (shadows) accounts.add<TakenOps>();
+  };
   auto model = replay::make_model(start_.source, *start_.policy, start_.tunables, &start_.warm);
   model_ = model.get();
   follow_ = std::make_unique<replay::OrderSearch>(start_.source, std::move(model), setup,
@@ -213,6 +260,13 @@ void Follower::look_slowly() {
                 stats::file_fragmentation(engine->files(), geometry),
                 stats::file_layout_score(engine->files())};
   }
+  stats::SpaceMap map(start_.source.geometry, Picture::kMapCells);
+  std::vector<std::uint64_t> words;
+  for (std::uint32_t group = 0; group < follow_->state().group_count(); ++group) {
+    follow_->state().settled_words(group, words);
+    map.add(group, words);
+  }
+  map_ = map.cells();
   slow_cost_s_ = watch.seconds();
   slow_at_ns_ = now;
 }
@@ -228,11 +282,15 @@ void Follower::publish() {
   out->checks = checks_;
   out->check = checked_;
   out->dropped = dropped_;
+  out->costly = follow_->find<CostlyRequests>()->last_minute(time_ns_);
+  out->map = map_;
+  out->cluster_bits = start_.source.geometry.cluster_bits;
   for (std::size_t i = 0; i < slow_.size(); ++i) {
     if (i > 0 && shadow(i - 1) == nullptr) continue;
     Column& column = out->columns.emplace_back();
     column.policy = i == 0 ? start_.policy : shadows_[i - 1].policy;
     column.name = i == 0 ? "recorded" : std::string(column.policy->name);
+    column.rates = samples_.rates(i);
     for (const Window window : kWindows) {
       auto outcome = samples_.of(window, i);
       if (!outcome) continue;

@@ -29,11 +29,24 @@ struct StartPoint {
   std::vector<const allocator::Policy*> shadows = {};  // decide the same requests beside it
 };
 
+// A request of the kernel whose search took long.
+struct CostlyRequest {
+  std::uint64_t time_ns = 0;  // by the trace's clock
+  std::uint32_t pid = 0;
+  std::uint64_t ino = 0;
+  std::uint32_t clusters = 0;  // asked for
+  replay::SearchCost cost;
+  mb::Criterion criterion = mb::Criterion::unknown;  // that ended the search
+  [[nodiscard]] std::uint64_t steps() const { return cost.groups + cost.extents; }
+};
+
 // The figures of one run.
 struct Column {
   std::string name;  // "recorded", or the shadow's policy
   const allocator::Policy* policy = nullptr;
   std::array<std::optional<results::Outcome>, kWindows.size()> windows;  // by Window
+
+  std::vector<Rates> rates;  // of the last seconds, the oldest first
 
   [[nodiscard]] const std::optional<results::Outcome>& of(Window window) const {
     return windows[static_cast<std::size_t>(window)];
@@ -42,13 +55,17 @@ struct Column {
 
 // What a follower has come to at one moment.
 struct Picture {
-  std::uint64_t followed_ns = 0;     // by the trace's clock: all earlier events have been followed
-  std::uint64_t decisions = 0;       // since the start image
-  std::uint64_t identical = 0;       // of them
-  std::string last_difference;       // describes the last of the differing ones that are listed
-  std::uint64_t checks = 0;          // comparisons with mb_groups so far
-  std::optional<GroupsCheck> check;  // the last one
-  std::vector<Column> columns;       // the recorded kernel first
+  std::uint64_t followed_ns = 0;      // by the trace's clock: all earlier events have been followed
+  std::uint64_t decisions = 0;        // since the start image
+  std::uint64_t identical = 0;        // of them
+  std::string last_difference;        // describes the last of the differing ones that are listed
+  std::uint64_t checks = 0;           // comparisons with mb_groups so far
+  std::optional<GroupsCheck> check;   // the last one
+  std::vector<Column> columns;        // the recorded kernel first
+  std::vector<CostlyRequest> costly;  // of the last minute; those that took most steps first
+  std::vector<stats::SpaceCell> map;  // the recorded file system's free space, at most kMapCells
+  std::uint32_t cluster_bits = 0;     // of the map
+  static constexpr std::size_t kMapCells = 1024;
   std::vector<std::string> dropped;  // shadows that decide no more, and why
 };
 
@@ -130,7 +147,8 @@ class Follower {
   std::vector<Shadow> shadows_;
   std::vector<std::string> dropped_;
   Samples samples_;
-  std::vector<Slow> slow_;        // by column
+  std::vector<Slow> slow_;  // by column
+  std::vector<stats::SpaceCell> map_;
   double slow_cost_s_ = 0;        // of the last look
   std::uint64_t slow_at_ns_ = 0;  // by the machine's clock
   std::atomic<std::uint64_t> time_ns_{0};

@@ -5,7 +5,8 @@
 #   live.sh E4REPLAY
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
-schemas=$(realpath "$(dirname "$0")/../../docs/schema")
+here=$(realpath "$(dirname "$0")")
+schemas=$here/../../docs/schema
 # shellcheck source=test/record/loop.sh
 source "$(dirname "$0")/../record/loop.sh"
 
@@ -88,6 +89,20 @@ as_before
 "$e4replay" watch --max-freeze 60s "$fs" --for 1s >watch.out 2>watch.err || bad "--for: $(cat watch.err)"
 as_before
 ok "a reader that goes, and --for, end it"
+
+# The full-screen page, if this build has it.
+script -qec "TERM=dumb $e4replay watch --max-freeze 60s $fs --for 200ms" plain.out </dev/null >/dev/null 2>&1
+if grep -q 'built without ncursesw' plain.out; then
+    echo "not tried: the full-screen page: this build has none"
+else
+    grep -q 'showing lines instead of a page' plain.out || bad "a dumb terminal: $(cat plain.out)"
+    (./busy "$fs" 3000 40 &)
+    python3 "$here/page.py" "$e4replay" "$fs"
+    python3 -c 'import json, sys; assert json.load(sys.stdin)["schema"] == "e4replay-watch/1"' \
+        <"$(ls e4replay-watch-*.json)"
+    as_before
+    ok "the page has its parts and its keys, and follows the terminal's size"
+fi
 
 for signal in TERM HUP; do
     start_watch "$fs" --interval 200ms

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
+#include "e4replay/watch_page.h"
 #include "json/text.h"
 #include "util/units.h"
 #include "watch/document.h"
@@ -33,6 +35,7 @@ struct Options {
   std::string buffer = "8M";
   bool once = false;
   bool json = false;
+  bool lines = false;
   milliseconds every{0};
   milliseconds most{0};  // 0: no end
 };
@@ -91,6 +94,22 @@ bool has_figures(const watch::Report& report) {
          report.picture->columns.front().of(watch::Window::start);
 }
 
+// The full-screen page, where a user sees it. Null: lines.
+std::unique_ptr<watch::Terminal> open_page(const Options& options) {
+  if (options.json || options.lines || options.once) return nullptr;
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return nullptr;
+  auto page = watch::Terminal::open();
+  if (page.ok()) return *std::move(page);
+  warn(page.error().message + ": showing lines instead of a page");
+  return nullptr;
+}
+
+Result<int> run_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> page,
+                     const std::atomic<bool>& stop, const Options& options) {
+  E4R_CHECK(run_watch_page(watcher, std::move(page), stop, options.every, options.most));
+  return kDone;
+}
+
 Result<int> run(const Options& options) {
   constexpr milliseconds kTick{50};
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
@@ -98,6 +117,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const auto watcher, watch::Watcher::start(options.watch));
   // Who reads the buffers must not wait for those who fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
+  if (auto page = open_page(options)) return run_page(*watcher, std::move(page), stop, options);
   Screen screen(options.json);
   const Clock::time_point began = Clock::now();
   Clock::time_point next = began + options.every;
@@ -128,6 +148,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("POLICY[,POLICY...]");
   app.add_flag("--once", options->once, "tell once, after one interval, and end");
   app.add_flag("--json", options->json, "a JSON document a line");
+  app.add_flag("--lines", options->lines, "a line for each allocator, in a terminal as well");
   app.add_option("--interval", options->interval, "time between two reports (1s)")
       .type_name("TIME");
   app.add_option("--for", options->duration, "end after this time: 90s, 10m, 1h30m")
@@ -154,7 +175,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 const Command& watch_command() {
   static const Command kCommand = {
       "watch", "follow the allocator of a mounted file system while it works (root)",
-      "  e4replay watch /data                          a line each second\n"
+      "  e4replay watch /data                          a live page; in a pipe, lines\n"
       "  e4replay watch /data -p linux-6.12,linux-6.1  and what others would have done\n"
       "  e4replay watch /data --json --interval 10s    a JSON document a line\n"
       "Exit status: 0 after a signal, --for, --once or an unmount; 1 when it cannot be followed.\n",

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/page.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "report/space_picture.h"
+#include "results/rows.h"
+#include "util/text.h"
+#include "util/units.h"
+#include "watch/document.h"
+
+namespace e4r::watch {
+namespace {
+
+constexpr std::size_t kNameWidth = 14;
+
+// A figure in the table: its title and width.
+struct PageField {
+  std::string_view title, key;
+  std::size_t width;
+};
+constexpr auto kPageFields = std::to_array<PageField>({{"requests/s", "requests_per_s", 10},
+                                                       {"failed", "failed", 7},
+                                                       {"groups/req", "groups_per_request", 10},
+                                                       {"extents/req", "extents_per_request", 11},
+                                                       {"free ext, KB", "free_extents/avg_kb", 12},
+                                                       {"ext/file", "files/avg_extents", 8}});
+
+std::string value_of(const std::optional<results::Outcome>& outcome, std::string_view key) {
+  const results::Row* const row = results::find_row(key, results::Teller::watch);
+  if (!outcome || row == nullptr) return "-";
+  return figure_text(row->of(*outcome));
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text = cut_to(text, width);
+  text.append(width - width_of(text), ' ');
+  return text;
+}
+
+class Page {
+ public:
+  Page(const Report& report, const PageView& view, ProcessNames& processes)
+      : report_(report), view_(view), processes_(processes) {
+    if (report.picture) picture_ = report.picture.get();
+  }
+
+  std::vector<PageLine> lines() {
+    head();
+    if (view_.help) {
+      help();
+    } else if (picture_ == nullptr || picture_->columns.empty()) {
+      add({{"Waiting for the first figures.", Style::faint}});
+    } else {
+      body();
+    }
+    foot();
+    return std::move(lines_);
+  }
+
+ private:
+  // The last line is the foot's.
+  [[nodiscard]] std::size_t room() const {
+    const std::size_t most = view_.rows > 1 ? view_.rows - 1 : 0;
+    return most - std::min(most, lines_.size());
+  }
+
+  void add(PageLine line) {
+    if (room() == 0) return;
+    std::size_t left = view_.columns;
+    PageLine fits;
+    for (Span& span : line) {
+      span.text = cut_to(escape(span.text), left);
+      left -= width_of(span.text);
+      fits.push_back(std::move(span));
+    }
+    lines_.push_back(std::move(fits));
+  }
+  void heading(const std::string& text) { add({{text, Style::heading}}); }
+
+  static Style style_of(std::size_t column) {
+    return column == 0 ? Style::recorded : Style::shadow;
+  }
+
+  void head() {
+    add({{padded(fmt::format(" {} ({})  Linux {}  {}", report_.mount_point, report_.device_name,
+                             report_.kernel, report_.time),
+                 view_.columns),
+          Style::title}});
+    if (!report_.follows) {
+      add({{"There is no start image: trying again.", Style::warning}});
+    } else {
+      const std::uint64_t decisions = picture_ == nullptr ? 0 : picture_->decisions;
+      const std::uint64_t identical = picture_ == nullptr ? 0 : picture_->identical;
+      PageLine line = {{fmt::format("{} of {} decisions identical", format_count(identical),
+                                    format_count(decisions)),
+                        identical == decisions ? Style::plain : Style::warning},
+                       {fmt::format(", {:.1f} s behind, ", report_.behind_s), Style::plain},
+                       {fmt::format("{} events lost", format_count(report_.lost)),
+                        report_.lost == 0 ? Style::plain : Style::warning}};
+      if (picture_ != nullptr && picture_->check)
+        line.push_back({fmt::format(", mb_groups: {} of {} differ",
+                                    format_count(picture_->check->differing.size()),
+                                    format_count(picture_->check->compared)),
+                        picture_->check->differing.empty() ? Style::plain : Style::warning});
+      add(std::move(line));
+    }
+    if (!view_.message.empty()) add({{view_.message, Style::warning}});
+  }
+
+  // The keys, in the terminal's last line.
+  void foot() {
+    while (room() > 0) lines_.emplace_back();
+    const std::string text =
+        fmt::format(" q end  ? help  s sort  f {}  w save", view_.frozen ? "go on" : "freeze");
+    lines_.push_back(
+        {{cut_to(padded(text + (view_.frozen ? "   FROZEN" : ""), view_.columns), view_.columns),
+          Style::title}});
+  }
+
+  void help() {
+    for (const char* line :
+         {"", "The first table has the figures of the last second, and the second one those of",
+          "the last minute. \"recorded\" is the running kernel; the others are the allocators of",
+          "-p, which decide the same requests.", "",
+          "  groups/req    groups that a request's search looked at, on average",
+          "  extents/req   free extents that it examined",
+          "  free ext, KB  average free extent now", "  ext/file      extents per file written", "",
+          "  q, Ctrl-C     end", "  ?             show or hide this help",
+          "  s             sort the requests that took most: by steps, groups, extents, time",
+          "  f             freeze the picture, or go on",
+          "  w             write the figures as JSON to a file in the working directory"})
+      add({{line, Style::plain}});
+  }
+
+  void body() {
+    table("last second", Window::second);
+    table("last minute", Window::minute);
+    rates();
+    criteria();
+    const std::size_t for_costly = std::min<std::size_t>(room() / 2, 2 + picture_->costly.size());
+    map(for_costly);
+    costly();
+  }
+
+  void table(std::string_view title, Window window) {
+    std::string head = padded(std::string(title), kNameWidth);
+    for (const PageField& field : kPageFields)
+      head += fmt::format(" {:>{}}", field.title, field.width);
+    heading(head);
+    for (std::size_t i = 0; i < picture_->columns.size(); ++i) {
+      const Column& column = picture_->columns[i];
+      std::string figures;
+      for (const PageField& field : kPageFields)
+        figures += fmt::format(" {:>{}}", value_of(column.of(window), field.key), field.width);
+      add({{padded(column.name, kNameWidth), style_of(i)}, {figures, Style::plain}});
+    }
+  }
+
+  void rates() {
+    constexpr std::size_t kFigure = 12;
+    if (view_.columns < kNameWidth + kFigure + 10) return;
+    const std::size_t width = view_.columns - kNameWidth - kFigure - 2;
+    const auto line = [&](const std::string& name, Style style, double Rates::*of,
+                          const std::vector<Rates>& rates) {
+      std::vector<double> values;
+      for (const Rates& one : rates) values.push_back(one.*of);
+      const double most = values.empty() ? 0 : *std::ranges::max_element(values);
+      add({{padded(name, kNameWidth), style},
+           {" " + padded(sparkline(values, width, view_.ascii), width), style},
+           {fmt::format(" {:>{}}", figure_text(most), kFigure), Style::faint}});
+    };
+    heading("requests/s, and groups/req of each; at the right the highest");
+    line("requests/s", Style::recorded, &Rates::requests, picture_->columns.front().rates);
+    for (std::size_t i = 0; i < picture_->columns.size(); ++i)
+      line(picture_->columns[i].name, style_of(i), &Rates::groups, picture_->columns[i].rates);
+  }
+
+  // The searches of the last minute by the criterion that ended them: of the recorded kernel and of
+  // the first shadow.
+  void criteria() {
+    const std::size_t shown = std::min<std::size_t>(picture_->columns.size(), 2);
+    const std::size_t bar = view_.columns > 40 ? (view_.columns - 14) / shown - 9 : 10;
+    std::vector<std::pair<std::string, std::array<double, 2>>> shares;
+    std::array<double, 2> sums = {};
+    for (const results::Row& row : results::rows(results::Teller::watch)) {
+      if (!row.key.starts_with("hits/")) continue;
+      std::array<double, 2> hits = {};
+      for (std::size_t i = 0; i < shown; ++i)
+        if (const auto& outcome = picture_->columns[i].of(Window::minute))
+          sums[i] += hits[i] = results::number_of(row.of(*outcome)).value_or(0);
+      if (hits[0] + hits[1] > 0) shares.emplace_back(row.label, hits);
+    }
+    if (shares.empty()) return;
+    heading("searches by criterion, last minute: recorded" +
+            (shown > 1 ? fmt::format(", {}", picture_->columns[1].name) : ""));
+    for (const auto& [label, hits] : shares) {
+      PageLine line = {{padded(label, 12), Style::plain}};
+      for (std::size_t i = 0; i < shown; ++i) {
+        const double share = sums[i] == 0 ? 0 : hits[i] / sums[i];
+        const auto length = static_cast<std::size_t>(std::ceil(share * static_cast<double>(bar)));
+        std::string signs;
+        for (std::size_t sign = 0; sign < length; ++sign) signs += view_.ascii ? "#" : "█";
+        line.push_back({" " + padded(signs, bar), style_of(i)});
+        line.push_back({fmt::format(" {:5.1f} %", 100 * share), Style::plain});
+      }
+      add(std::move(line));
+    }
+  }
+
+  // A sign stands for as many cells as it takes to leave `kept` lines.
+  void map(std::size_t kept) {
+    if (room() < kept + 2 || picture_->map.empty()) return;
+    const std::size_t lines = std::min<std::size_t>(room() - kept - 1, 6);
+    const std::size_t signs = std::min<std::size_t>(lines * view_.columns, picture_->map.size());
+    heading("free space of the recorded kernel: the darker, the fuller");
+    const report::TextForm form = {.columns = view_.columns, .ascii = view_.ascii};
+    PageLine line = {{"", Style::recorded}};
+    for (std::size_t sign = 0; sign < signs; ++sign) {
+      stats::SpaceCell cell;
+      for (std::size_t i = sign * picture_->map.size() / signs;
+           i < (sign + 1) * picture_->map.size() / signs; ++i) {
+        cell.blocks += picture_->map[i].blocks;
+        cell.free_blocks += picture_->map[i].free_blocks;
+        cell.longest = std::max(cell.longest, picture_->map[i].longest);
+      }
+      line.front().text += report::space_sign(cell, picture_->cluster_bits, form);
+      if ((sign + 1) % view_.columns == 0 || sign + 1 == signs)
+        add(std::exchange(line, {{"", Style::recorded}}));
+    }
+  }
+
+  void costly() {
+    if (room() < 2 || picture_->costly.empty()) return;
+    std::vector<CostlyRequest> all = picture_->costly;
+    const auto key = [this](const CostlyRequest& one) {
+      switch (view_.sort) {
+        case SortBy::groups:
+          return one.cost.groups;
+        case SortBy::extents:
+          return one.cost.extents;
+        case SortBy::time:
+          return one.time_ns;
+        case SortBy::steps:
+          break;
+      }
+      return one.steps();
+    };
+    std::ranges::stable_sort(all, std::greater<>(), key);
+    constexpr std::array kNames = {"steps", "groups", "extents", "time"};
+    heading(fmt::format("{:<18} {:>8} {:>8} {:>9} {:>8} {:>8}  {:<12}", "took most, process", "pid",
+                        "groups", "extents", "clusters", "inode",
+                        fmt::format("by {}", kNames[static_cast<std::size_t>(view_.sort)])));
+    for (const CostlyRequest& one : all) {
+      if (room() == 0) return;
+      const std::string ended = one.criterion == mb::Criterion::unknown
+                                    ? "goal"
+                                    : std::string(mb::row_of(one.criterion).title);
+      add({{fmt::format("{} {:>8} {:>8} {:>9} {:>8} {:>8}  {}", padded(processes_.of(one.pid), 18),
+                        one.pid, one.cost.groups, one.cost.extents, one.clusters, one.ino, ended),
+            Style::plain}});
+    }
+  }
+
+  const Report& report_;
+  const PageView& view_;
+  ProcessNames& processes_;
+  const Picture* picture_ = nullptr;
+  std::vector<PageLine> lines_;
+};
+
+// The bytes of the code point that begins there.
+std::size_t length_at(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+  return end - at;
+}
+
+}  // namespace
+
+SortBy next(SortBy sort) {
+  return sort == SortBy::time ? SortBy::steps
+                              : static_cast<SortBy>(static_cast<std::uint8_t>(sort) + 1);
+}
+
+std::size_t width_of(std::string_view text) {
+  std::size_t out = 0;
+  for (std::size_t at = 0; at < text.size(); at += length_at(text, at)) ++out;
+  return out;
+}
+
+std::string cut_to(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  for (; columns > 0 && at < text.size(); --columns) at += length_at(text, at);
+  return std::string(text.substr(0, at));
+}
+
+std::string sparkline(const std::vector<double>& values, std::size_t columns, bool ascii) {
+  constexpr std::array<std::string_view, 9> kSigns = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array<std::string_view, 9> kAscii = {" ", ".", ".", ":", "-", "=", "+", "*", "#"};
+  const std::size_t from = values.size() - std::min(values.size(), columns);
+  double most = 0;
+  for (std::size_t i = from; i < values.size(); ++i) most = std::max(most, values[i]);
+  std::string out;
+  for (std::size_t i = from; i < values.size(); ++i) {
+    const double share = most > 0 ? values[i] / most : 0;
+    const auto height = static_cast<std::size_t>(std::ceil(share * 8));
+    out += (ascii ? kAscii : kSigns)[std::min<std::size_t>(height, 8)];
+  }
+  return out;
+}
+
+std::vector<PageLine> page_lines(const Report& report, const PageView& view,
+                                 ProcessNames& processes) {
+  return Page(report, view, processes).lines();
+}
+
+}  // namespace e4r::watch

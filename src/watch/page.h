@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "watch/watcher.h"
+
+namespace e4r::watch {
+
+// How a part of the page looks. A terminal without colours shows attributes alone.
+enum class Style : std::uint8_t { plain, title, heading, faint, warning, recorded, shadow };
+
+struct Span {
+  std::string text;  // UTF-8
+  Style style = Style::plain;
+};
+// One line of the page.
+using PageLine = std::vector<Span>;
+
+// By what the requests that took most are sorted.
+enum class SortBy : std::uint8_t { steps, groups, extents, time };
+[[nodiscard]] SortBy next(SortBy sort);
+
+// What the user has chosen, and the terminal's size.
+struct PageView {
+  unsigned columns = 80, rows = 24;
+  bool ascii = false;  // the terminal shows ASCII alone
+  bool help = false;
+  bool frozen = false;
+  SortBy sort = SortBy::steps;
+  std::string message = {};  // the last one, for the second line from below
+};
+
+// The full-screen page of a report: at most `rows` lines of at most `columns` characters. What
+// finds no room is left out, from below. `process` names a process by its pid; empty: unknown.
+class ProcessNames {
+ public:
+  virtual ~ProcessNames() = default;
+  [[nodiscard]] virtual std::string of(std::uint32_t pid) = 0;
+};
+[[nodiscard]] std::vector<PageLine> page_lines(const Report& report, const PageView& view,
+                                               ProcessNames& processes);
+
+// The number of columns that a text takes: its code points.
+[[nodiscard]] std::size_t width_of(std::string_view text);
+// The first `columns` of them.
+[[nodiscard]] std::string cut_to(std::string_view text, std::size_t columns);
+
+// A line of signs whose heights are the last `columns` values, the largest being full height.
+[[nodiscard]] std::string sparkline(const std::vector<double>& values, std::size_t columns,
+                                    bool ascii);
+
+}  // namespace e4r::watch

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch/page.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "watch/half_seen.h"
+#include "watch/pursuit.h"
+
+namespace e4r::test {
+namespace {
+
+using watch::PageLine;
+using watch::PageView;
+using watch::Report;
+
+class Names final : public watch::ProcessNames {
+ public:
+  std::string of(std::uint32_t pid) override { return pid == 0 ? "" : "writer"; }
+};
+
+std::vector<std::string> texts(const Report& report, const PageView& view) {
+  Names names;
+  std::vector<std::string> out;
+  for (const PageLine& line : watch::page_lines(report, view, names)) {
+    std::string& text = out.emplace_back();
+    for (const watch::Span& span : line) text += span.text;
+  }
+  return out;
+}
+
+std::string all_of(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+bool has(const std::vector<std::string>& lines, std::string_view what) {
+  return std::ranges::any_of(
+      lines, [what](const std::string& line) { return line.find(what) != std::string::npos; });
+}
+
+class PageTest : public testing::Test {
+ protected:
+  static Report report() {
+    const HalfSeen half("linux-7.3");
+    std::vector<trace::Event> events(half.events().begin(), half.events().end());
+    for (std::size_t i = 0; i < events.size(); ++i) events[i].time_ns = i * 5'000'000;
+    watch::StartPoint start = half.start(true);
+    start.shadows = {allocator::find_policy("linux-6.12"), allocator::find_policy("legacy")};
+    watch::Backlog backlog;
+    backlog.add(events, events.back().time_ns);
+    backlog.end();
+    const auto follower = *watch::Follower::create(start);
+    EXPECT_EQ(follower->run(backlog, UINT64_MAX, 1 << 20), watch::Follower::End::over);
+    Report out;
+    out.time = "2026-01-02T03:04:05Z";
+    out.device_name = "sda1";
+    out.mount_point = "/da\x1bta";
+    out.kernel = "7.3.0";
+    out.follows = true;
+    out.picture = follower->picture();
+    return out;
+  }
+  static const Report& shared() {
+    static const Report kReport = report();
+    return kReport;
+  }
+};
+
+TEST_F(PageTest, FitsIntoEveryTerminal) {
+  for (const unsigned columns : {1u, 12u, 39u, 80u, 133u, 300u})
+    for (const unsigned rows : {1u, 2u, 7u, 24u, 60u})
+      for (const bool help : {false, true}) {
+        const auto lines =
+            texts(shared(), {.columns = columns, .rows = rows, .help = help, .message = "so"});
+        EXPECT_EQ(lines.size(), rows) << "the keys are in the last line";
+        for (const std::string& line : lines) EXPECT_LE(watch::width_of(line), columns) << line;
+      }
+}
+
+TEST_F(PageTest, HasEveryPartAtTheUsualSize) {
+  const auto lines = texts(shared(), {});
+  for (const char* part : {"recorded", "linux-6.12", "legacy", "last second", "last minute",
+                           "searches by criterion", "free space", "took most", "q end"})
+    EXPECT_TRUE(has(lines, part)) << part << " is missing:\n" << all_of(lines);
+  EXPECT_TRUE(has(lines, "writer")) << all_of(lines);
+  EXPECT_EQ(all_of(lines).find('\x1b'), std::string::npos) << "names cannot command the terminal";
+  EXPECT_TRUE(has(lines, "█"));
+}
+
+TEST_F(PageTest, IsAsciiWhereTheTerminalIs) {
+  const auto lines = texts(shared(), {.ascii = true});
+  EXPECT_TRUE(std::ranges::all_of(all_of(lines), [](char c) {
+    return c == '\n' || (c >= ' ' && c < 0x7f);
+  })) << all_of(lines);
+}
+
+TEST_F(PageTest, ShowsWhatTheUserHasChosen) {
+  EXPECT_TRUE(has(texts(shared(), {.frozen = true}), "FROZEN"));
+  EXPECT_TRUE(has(texts(shared(), {.help = true}), "show or hide this help"));
+  EXPECT_TRUE(has(texts(shared(), {.message = "wrote it"}), "wrote it"));
+  for (const auto& [sort, name] :
+       {std::pair(watch::SortBy::groups, "by groups"), std::pair(watch::SortBy::time, "by time")})
+    EXPECT_TRUE(has(texts(shared(), {.sort = sort}), name));
+  auto sort = watch::SortBy::steps;
+  for (int i = 0; i < 4; ++i) sort = watch::next(sort);
+  EXPECT_EQ(sort, watch::SortBy::steps);
+}
+
+TEST_F(PageTest, SaysWhenThereIsNothingToShow) {
+  Report none;
+  EXPECT_TRUE(has(texts(none, {}), "no start image"));
+  none.follows = true;
+  EXPECT_TRUE(has(texts(none, {}), "Waiting for the first figures"));
+}
+
+// The requests that took most are those that the account was told of.
+TEST_F(PageTest, SortsTheCostlyRequests) {
+  const auto& costly = shared().picture->costly;
+  ASSERT_GT(costly.size(), 3u);
+  for (std::size_t i = 1; i < costly.size(); ++i)
+    EXPECT_GE(costly[i - 1].steps(), costly[i].steps());
+  std::uint64_t blocks = 0;
+  for (const stats::SpaceCell& cell : shared().picture->map) blocks += cell.free_blocks;
+  EXPECT_EQ(blocks, shared().picture->columns[0].of(watch::Window::start)->free.extents.blocks);
+}
+
+TEST(Sparkline, HasTheLastValues) {
+  EXPECT_EQ(watch::sparkline({}, 5, true), "");
+  EXPECT_EQ(watch::sparkline({0, 0}, 5, true), "  ");
+  EXPECT_EQ(watch::sparkline({9, 0, 4, 8}, 3, true), " -#");
+  EXPECT_EQ(watch::sparkline({0, 4, 8}, 3, false), " ▄█");
+}
+
+TEST(Columns, AreCodePoints) {
+  EXPECT_EQ(watch::width_of("a█ä"), 3u);
+  EXPECT_EQ(watch::cut_to("a█ä", 2), "a█");
+  EXPECT_EQ(watch::cut_to("ab", 9), "ab");
+  EXPECT_EQ(watch::cut_to("ab", 0), "");
+}
+
+}  // namespace
+}  // namespace e4r::test

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "e4replay/watch_page.h"
+
+#include <array>
+#include <boost/json.hpp>
+#include <ctime>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "common/command.h"
+#include "json/text.h"
+#include "util/file.h"
+#include "watch/document.h"
+#include "watch/page.h"
+
+namespace e4r::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Remembers names, because a process may be gone when its request is shown again.
+class KnownProcesses final : public watch::ProcessNames {
+ public:
+  std::string of(std::uint32_t pid) override {
+    constexpr std::size_t kMost = 4096;
+    if (const auto known = names_.find(pid); known != names_.end()) return known->second;
+    if (names_.size() == kMost) names_.clear();
+    const auto name = read_file(fmt::format("/proc/{}/comm", pid));
+    return names_[pid] = name.ok() ? name->substr(0, name->find('\n')) : "(gone)";
+  }
+
+ private:
+  std::map<std::uint32_t, std::string> names_;
+};
+
+class WatchPage {
+ public:
+  WatchPage(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal)
+      : watcher_(watcher), terminal_(std::move(terminal)) {
+    view_.ascii = !terminal_->speaks_utf8();
+  }
+
+  Status run(const std::atomic<bool>& stop, milliseconds every, milliseconds most) {
+    constexpr milliseconds kTick{50};
+    const Clock::time_point began = Clock::now();
+    Clock::time_point next = began;
+    while (!stop && !ends_ && !watcher_.is_over()) {
+      if (const int key = terminal_->key(kTick); key != 0) {
+        on_key(key);
+        draw();
+      }
+      E4R_CHECK(watcher_.pump());
+      const Clock::time_point now = Clock::now();
+      if (most.count() != 0 && now - began >= most) break;
+      if (now < next) continue;
+      next = std::max(next + every, now);
+      take(watcher_.report());
+      draw();
+    }
+    watch::Report last = watcher_.finish();
+    keep_notes(last);
+    terminal_.reset();
+    for (const std::string& note : notes_) warn(note);
+    return {};
+  }
+
+ private:
+  void take(watch::Report report) {
+    keep_notes(report);
+    if (!view_.frozen) report_ = std::move(report);
+  }
+
+  void keep_notes(const watch::Report& report) {
+    constexpr std::size_t kMost = 100;
+    for (const std::string& note : report.notes) {
+      notes_.push_back(fmt::format("{}: {}", report.time, note));
+      if (notes_.size() > kMost) notes_.pop_front();
+      view_.message = notes_.back();
+    }
+  }
+
+  void on_key(int key) {
+    switch (key) {
+      case 'q':
+        ends_ = true;
+        break;
+      case '?':
+      case 'h':
+        view_.help = !view_.help;
+        break;
+      case 's':
+        view_.sort = watch::next(view_.sort);
+        break;
+      case 'f':
+        view_.frozen = !view_.frozen;
+        break;
+      case 'w':
+        save();
+        break;
+      default:  // another key, or a resize
+        break;
+    }
+  }
+
+  void save() {
+    const std::time_t now = std::time(nullptr);
+    std::array<char, 64> name = {};
+    std::strftime(name.data(), name.size(), "e4replay-watch-%Y%m%d-%H%M%S.json",
+                  std::localtime(&now));
+    const Status status = write_output(json_text(watch::report_json(report_)), name.data());
+    view_.message = status.ok() ? fmt::format("wrote {}", name.data()) : status.error().message;
+  }
+
+  void draw() {
+    view_.columns = terminal_->columns();
+    view_.rows = terminal_->rows();
+    terminal_->show(watch::page_lines(report_, view_, processes_));
+  }
+
+  watch::Watcher& watcher_;
+  std::unique_ptr<watch::Terminal> terminal_;
+  watch::PageView view_;
+  watch::Report report_;
+  KnownProcesses processes_;
+  std::deque<std::string> notes_;
+  bool ends_ = false;
+};
+
+}  // namespace
+
+Status run_watch_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal,
+                      const std::atomic<bool>& stop, milliseconds every, milliseconds most) {
+  return WatchPage(watcher, std::move(terminal)).run(stop, every, most);
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "watch/terminal.h"
+#include "watch/watcher.h"
+
+namespace e4r::tools {
+
+// Shows a full-screen page until the user ends it, `stop` is set, the file system is unmounted, or
+// the time is up (0: never). Afterwards, repeats what happened meanwhile as warnings.
+[[nodiscard]] Status run_watch_page(watch::Watcher& watcher,
+                                    std::unique_ptr<watch::Terminal> terminal,
+                                    const std::atomic<bool>& stop, std::chrono::milliseconds every,
+                                    std::chrono::milliseconds most);
+
+}  // namespace e4r::tools
