@@ -76,7 +76,7 @@ std::optional<MbGroup> parse_group(std::string_view line) {
     if (!column) break;
     columns[count] = static_cast<std::uint32_t>(*column);
   }
-  if (count < 3 || !take(line, '[')) return std::nullopt;
+  if ((count != 3 && count != 5) || !take(line, '[')) return std::nullopt;
   const std::size_t second_free = count > 3 ? 1 : 0;
   group.number = static_cast<std::uint32_t>(*number);
   group.free = columns[0];

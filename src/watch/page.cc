@@ -126,13 +126,13 @@ class Page {
   void help() {
     for (const char* line :
          {"", "The first table has the figures of the last second, and the second one those of",
-          "the last minute. \"recorded\" is the running kernel; the others are the allocators of",
-          "-p, which decide the same requests.", "",
+          "the last minute. \"recorded\" is the running kernel. The other rows are the",
+          "allocators that -p names. They decide the same requests.", "",
           "  groups/req    groups that a request's search looked at, on average",
           "  extents/req   free extents that it examined",
           "  free ext, KB  average free extent now", "  ext/file      extents per file written", "",
           "  q, Ctrl-C     end", "  ?             show or hide this help",
-          "  s             sort the requests that took most: by steps, groups, extents, time",
+          "  s             sort requests by steps, groups, extents or time",
           "  f             freeze the picture, or go on",
           "  w             write the figures as JSON to a file in the working directory"})
       add({{line, Style::plain}});

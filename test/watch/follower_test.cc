@@ -152,7 +152,7 @@ TEST(Follower, DropsItsShadows) {
   follower->shed("too slow");
   ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
   const auto picture = follower->picture();
-  EXPECT_EQ(picture->dropped, std::vector<std::string>{"linux-6.12: too slow"});
+  EXPECT_EQ(picture->dropped, std::vector<std::string>{"linux-6.12.77: too slow"});
   EXPECT_EQ(picture->columns.size(), 1u);
   EXPECT_EQ(follower->shadow(0), nullptr);
   EXPECT_GT(picture->identical, 100u);
@@ -227,7 +227,7 @@ TEST(Pursuit, TriesEveryPolicyOfTheKernel) {
   add_events(pursuit.backlog(), half.events());
   pursuit.backlog().end();
   pursuit.finish();
-  EXPECT_EQ(pursuit.follower()->recorded().policy().name, "linux-6.12");
+  EXPECT_EQ(pursuit.follower()->recorded().policy().name, "linux-6.12.77");
 }
 
 TEST(Pursuit, EndsWhereEventsWereLost) {
