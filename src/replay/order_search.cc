@@ -38,6 +38,29 @@ bool changes_space(const Op& op) {
   }
 }
 
+// Gives extents back for a try. Takes all of them again at its end.
+class GivenForTry {
+ public:
+  explicit GivenForTry(state::FsState& state) : state_(state) {}
+  GivenForTry(const GivenForTry&) = delete;
+  GivenForTry& operator=(const GivenForTry&) = delete;
+  ~GivenForTry() {
+    for (auto entry = given_.rbegin(); entry != given_.rend(); ++entry)
+      (void)state_.take(state_.group(entry->group), entry->start, entry->count);
+  }
+
+  // False: its clusters are not all in use.
+  bool give(const state::FreedList::Entry& entry) {
+    if (!state_.give(state_.group(entry.group), entry.start, entry.count)) return false;
+    given_.push_back(entry);
+    return true;
+  }
+
+ private:
+  state::FsState& state_;
+  std::vector<state::FreedList::Entry> given_;
+};
+
 }  // namespace
 
 Status OrderSearch::advance(const Op& op) {
@@ -147,16 +170,10 @@ void OrderSearch::note_missing(const Op& op) {
   });
   std::ranges::sort(entries, {}, &state::FreedList::Entry::freed_at);
   const auto agrees_with = [&](std::size_t count) {
-    const std::span<const state::FreedList::Entry> given = std::span(entries).first(count);
-    std::size_t done = 0;
-    const auto group = [&](const state::FreedList::Entry& entry) -> state::Group& {
-      return state.group(entry.group);
-    };
-    while (done < count && state.give(group(given[done]), given[done].start, given[done].count))
-      ++done;
-    const bool agree = done < count || agrees(op);
-    while (done-- > 0) (void)state.take(group(given[done]), given[done].start, given[done].count);
-    return agree;
+    GivenForTry given(state);
+    for (const state::FreedList::Entry& entry : std::span(entries).first(count))
+      if (!given.give(entry)) return true;
+    return agrees(op);
   };
   // Finds the least number of extents after which it does not, if that is so of more as well.
   std::size_t low = 0, high = entries.size();
@@ -183,18 +200,13 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return std::nullopt;
   state::FsState& state = model().own_state();
-  std::vector<state::FreedList::Entry> given;
-  std::optional<std::uint64_t> found;
+  GivenForTry given(state);
   for (const state::FreedList::Entry& entry : state.freed().entries()) {
-    if (found || entries_left_ == 0 || entry.transaction != *transaction) break;
-    if (!state.give(state.group(entry.group), entry.start, entry.count)) break;
-    given.push_back(entry);
+    if (entries_left_ == 0 || entry.transaction != *transaction || !given.give(entry)) break;
     --entries_left_;
-    if (matters(entry.group) && agrees(op)) found = entry.freed_at;
+    if (matters(entry.group) && agrees(op)) return entry.freed_at;
   }
-  for (auto entry = given.rbegin(); entry != given.rend(); ++entry)
-    (void)state.take(state.group(entry->group), entry->start, entry->count);
-  return found;
+  return std::nullopt;
 }
 
 // The decided allocations that may take effect as late as now, the last one first.
