@@ -245,13 +245,11 @@ Status try_other_orders(const replay::Session& session, const RunSpec& spec, con
   const std::uint64_t orders =
       std::clamp(kMostEvents / std::max<std::uint64_t>(session.trace().events(), 1), kLeast, kMost);
   std::vector<results::Outcome> outcomes(orders + 1);
-  bool any = false;
   E4R_CHECK(session.in_other_orders(make_setup(*policy, inputs.recorded, inputs), orders,
                                     spec.threads, [&](std::size_t number, const replay::Run& run) {
                                       outcomes[number] = results::outcome_of(run);
-                                      if (number == 0) any = true;
                                     }));
-  if (any) report.orders = std::move(outcomes);
+  if (outcomes.front().policy != nullptr) report.orders = std::move(outcomes);
   return {};
 }
 

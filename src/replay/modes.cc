@@ -46,6 +46,8 @@ void Follow::decide(const Op& op) {
   if (lists && is_warm()) learn_order(op, own, *lists);
   (void)agreement_.count(op, own, dictation.forced());
   note_inputs(op.request, decision.inputs);
+  if (op.race == Race::allocator)
+    inputs_.overlapping.push_back({op.request, op.ordinal, closed_at(op)});
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
   if (!decision.success) return;
   if (is_data(op)) {
@@ -75,6 +77,7 @@ void Follow::forget_inputs() {
     known.erase(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(count));
     inputs_.forgotten += count;
   }
+  inputs_.overlapping.clear();
   inputs_.refused_frees.clear();
   inputs_.trims_again.clear();
   learnt_.clear();

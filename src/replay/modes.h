@@ -27,6 +27,12 @@ struct InputTable {
   Schedule schedule;                         // of overlapping operations
   // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
   std::vector<std::uint32_t> trims_again;
+  // Allocations during which another thread was in the allocator, by events.
+  struct Overlapping {
+    std::uint64_t request = 0;
+    std::uint64_t asked_at = 0, closed_at = 0;
+  };
+  std::vector<Overlapping> overlapping;
 
   // Null: the request's inputs are not known.
   [[nodiscard]] const allocator::DecisionInputs* find(std::uint64_t request) const {

@@ -212,24 +212,15 @@ std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
 Status Session::Replays::in_other_orders(
     const Setup& setup, std::size_t orders, unsigned threads,
     const std::function<void(std::size_t number, const Run& run)>& see) const {
-  struct Overlapping {
-    std::uint64_t request, asked_at, closed_at;
-  };
-  std::vector<Overlapping> overlapping;
-  const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, kTraceOrder);
-  for (;;) {
-    E4R_TRY(const Op* op, ops.next());
-    if (op == nullptr) break;
-    if (op->kind == Op::Kind::allocate && op->closing.seen && op->race == Race::allocator)
-      overlapping.push_back({op->request, op->ordinal, closed_at(*op)});
-  }
-  if (overlapping.empty()) return {};
+  if (inputs_.overlapping.empty()) return {};
+  // In the order of the trace, so that a number gives the same order whatever was found.
+  std::vector<InputTable::Overlapping> overlapping = inputs_.overlapping;
+  std::ranges::sort(overlapping, {}, &InputTable::Overlapping::asked_at);
   std::vector<Status> results(orders + 1);
   parallel_for(threads, results.size(), [&](std::size_t number) {
     InputTable inputs = inputs_;
     Rng rng(number);
-    for (const Overlapping& one : overlapping) {
+    for (const InputTable::Overlapping& one : overlapping) {
       if (number == 0) break;
       inputs.schedule.keep(one.request);
       if (one.closed_at <= one.asked_at) continue;
