@@ -180,15 +180,30 @@ Count KnownCounters::groups_considered() const {
   return total;
 }
 
-void KnownCounters::add_missing(const KnownCounters& other) {
+namespace {
+
+// Calls change(ours, theirs) for each counter of both.
+template <class Change>
+void change_each(KnownCounters& ours, const KnownCounters& other, const Change& change) {
   std::vector<Count> theirs;
   for_each_counter(other, [&](auto&&, const Count& count, bool) { theirs.push_back(count); });
   std::size_t at = 0;
-  const auto take = [](Count& ours, const Count& from) {
-    if (!ours) ours = from;
-  };
-  for_each_counter(*this, [&](auto&&, Count& ours, bool) { take(ours, theirs[at++]); });
-  take((*this)[mb::Criterion::past_last].hits, other[mb::Criterion::past_last].hits);
+  for_each_counter(ours, [&](auto&&, Count& count, bool) { change(count, theirs[at++]); });
+  change(ours[mb::Criterion::past_last].hits, other[mb::Criterion::past_last].hits);
+}
+
+}  // namespace
+
+void KnownCounters::add_missing(const KnownCounters& other) {
+  change_each(*this, other, [](Count& ours, const Count& theirs) {
+    if (!ours) ours = theirs;
+  });
+}
+
+void KnownCounters::subtract(const KnownCounters& other) {
+  change_each(*this, other, [](Count& ours, const Count& theirs) {
+    if (ours && theirs) *ours -= std::min(*ours, *theirs);
+  });
 }
 
 KnownCounters known_counters(const Counters& c) {

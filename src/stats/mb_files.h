@@ -43,6 +43,8 @@ struct KnownCounters {
   [[nodiscard]] Count groups_considered() const;
   // Takes over what only `other` knows.
   void add_missing(const KnownCounters& other);
+  // Leaves what was counted after `other`, where both know a counter.
+  void subtract(const KnownCounters& other);
   PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
   const PerCriterion& operator[](mb::Criterion c) const {
     return by_criterion[static_cast<std::size_t>(c)];

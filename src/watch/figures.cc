@@ -2,14 +2,14 @@
 #include "watch/figures.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace e4r::watch {
 namespace {
 
 using replay::Tally;
-using stats::KnownCounters;
-using PerCriterion = KnownCounters::PerCriterion;
 
 constexpr std::uint64_t Tally::*kTallied[] = {
     &Tally::requests,   &Tally::metadata,       &Tally::mapping,         &Tally::allocated_blocks,
@@ -17,31 +17,7 @@ constexpr std::uint64_t Tally::*kTallied[] = {
     &Tally::bad_frees,  &Tally::freed_clusters, &Tally::commits,         &Tally::guessed_sizes,
     &Tally::unanswered, &Tally::lost_events,    &Tally::guessed_writers,
 };
-
-constexpr KnownCounters::Count KnownCounters::*kCounted[] = {
-    &KnownCounters::requests,
-    &KnownCounters::success,
-    &KnownCounters::groups_scanned,
-    &KnownCounters::extents_scanned,
-    &KnownCounters::goal_hits,
-    &KnownCounters::stream_goal_hits,
-    &KnownCounters::len_goal_hits,
-    &KnownCounters::order2_hits,
-    &KnownCounters::breaks,
-    &KnownCounters::lost,
-    &KnownCounters::buddies_generated,
-    &KnownCounters::preallocated,
-    &KnownCounters::discarded,
-};
-
-constexpr KnownCounters::Count PerCriterion::*kCountedOfEach[] = {
-    &PerCriterion::hits,          &PerCriterion::groups_considered, &PerCriterion::extents_scanned,
-    &PerCriterion::useless_loops, &PerCriterion::bad_suggestions,
-};
-
-void subtract(KnownCounters::Count& from, const KnownCounters::Count& what) {
-  if (from && what) *from -= std::min(*from, *what);
-}
+static_assert(sizeof(Tally) == std::size(kTallied) * sizeof(std::uint64_t), "a member is missing");
 
 }  // namespace
 
@@ -62,10 +38,7 @@ results::Outcome outcome_between(const results::Outcome& earlier, const results:
   results::Outcome out = later;
   for (const auto member : kTallied)
     out.tally.*member -= std::min(out.tally.*member, earlier.tally.*member);
-  for (const auto member : kCounted) subtract(out.searches.*member, earlier.searches.*member);
-  for (std::size_t i = 0; i < out.searches.by_criterion.size(); ++i)
-    for (const auto member : kCountedOfEach)
-      subtract(out.searches.by_criterion[i].*member, earlier.searches.by_criterion[i].*member);
+  out.searches.subtract(earlier.searches);
   out.ready_s = 0;
   out.elapsed_s = seconds;
   return out;

@@ -37,7 +37,7 @@ struct Report {
   std::uint64_t events = 0;         // since the last start image
   std::uint64_t lost = 0;           // events that the kernel dropped, in all
   std::uint64_t backlog_bytes = 0;  // of events in memory
-  std::shared_ptr<const Picture> picture;  // null: there is none yet
+  std::shared_ptr<const Picture> picture;  // null before the first one
   std::vector<std::string> notes;          // what happened since the last report, for people
 };
 
