@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "allocator/policy.h"
 #include "util/condition.h"
@@ -116,36 +116,31 @@ void add_policy_values(std::vector<Value>& out, const results::Outcome& run, con
     add_values(out, i < run.by_writers.size() ? &run.by_writers[i] : nullptr, Teller::writers);
 }
 
-constexpr std::array<std::string_view, 10> kAgreement = {"requests",
-                                                         "identical",
-                                                         "percent_identical",
-                                                         "same_block",
-                                                         "same_length",
-                                                         "races",
-                                                         "same_groups_scanned",
-                                                         "last_divergence",
-                                                         "groups_differing",
-                                                         "mb_stats_differing"};
+struct NamedValue {
+  std::string_view key;
+  Value value;
+};
 
-// In the order of kAgreement.
-std::vector<Value> agreement_values(const results::Outcome& run) {
-  std::vector<Value> out(kAgreement.size());
-  if (const auto& a = run.agreement ? run.agreement : run.free_run) {
-    out = {a->requests,
-           a->identical,
-           Value(),
-           a->same_block,
-           a->same_length,
-           a->races,
-           a->same_groups_scanned,
-           a->last_divergence,
-           Value(),
-           Value()};
-    if (const auto percent = a->percent_identical()) out[2] = *percent;
-  }
-  if (run.groups) out[8] = run.groups->differing;
-  if (run.kernel_stats) out[9] = std::uint64_t(run.kernel_stats->differing.size());
-  return out;
+// How a run agrees with the recorded kernel, for figures named "agreement/KEY". The values of a run
+// that was not compared are empty.
+std::vector<NamedValue> agreement_values(const results::Outcome& run) {
+  using replay::Agreement;
+  const std::optional<Agreement>& agreement = run.agreement ? run.agreement : run.free_run;
+  const auto count = [&](std::uint64_t Agreement::*member) {
+    return agreement ? Value((*agreement).*member) : Value();
+  };
+  const auto percent = agreement ? agreement->percent_identical() : std::nullopt;
+  return {{"requests", count(&Agreement::requests)},
+          {"identical", count(&Agreement::identical)},
+          {"percent_identical", percent ? Value(*percent) : Value()},
+          {"same_block", count(&Agreement::same_block)},
+          {"same_length", count(&Agreement::same_length)},
+          {"races", count(&Agreement::races)},
+          {"same_groups_scanned", count(&Agreement::same_groups_scanned)},
+          {"last_divergence", count(&Agreement::last_divergence)},
+          {"groups_differing", run.groups ? Value(run.groups->differing) : Value()},
+          {"mb_stats_differing",
+           run.kernel_stats ? Value(std::uint64_t{run.kernel_stats->differing.size()}) : Value()}};
 }
 
 }  // namespace
@@ -172,8 +167,8 @@ FigureNames verify_names() {
   FigureNames out;
   out.word = "policy";
   add_names(out, "", Teller::replay);
-  for (const std::string_view key : kAgreement)
-    out.figures.push_back(fmt::format("agreement/{}", key));
+  for (const NamedValue& one : agreement_values({}))
+    out.figures.push_back(fmt::format("agreement/{}", one.key));
   return out;
 }
 
@@ -238,8 +233,7 @@ Result<std::string> find_verify_failure(std::span<const std::string> conditions,
   one.name = run.policy->name;
   names.cases = {one.name};
   add_values(one.figures, &run, Teller::replay);
-  const std::vector<Value> agreement = agreement_values(run);
-  one.figures.insert(one.figures.end(), agreement.begin(), agreement.end());
+  for (const NamedValue& agreement : agreement_values(run)) one.figures.push_back(agreement.value);
   return find_failure(conditions, names, {&one, 1});
 }
 
