@@ -187,7 +187,7 @@ TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
                 "mount -o noinit_itable " + loop.path() + " " + file("mnt") + " || exit 3; : >" +
                     file("mounted") + "; while [ ! -e " + file("end") +
                     " ]; do sleep 0.05; done; " + "echo text >" + file("mnt") +
-                    "/new && sync && umount " + file("mnt")});
+                    "/new && umount " + file("mnt")});
   });
   while (!std::filesystem::exists(file("mounted")) &&
          elsewhere.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {

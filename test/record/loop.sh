@@ -109,7 +109,7 @@ for ((i = $2; i < $2 + $3; i++)); do
     if ((i % 5 == 4)); then rm "$1/f$((i - 2))"; fi
     if ((i % 40 == 39)); then sync "$1/f$i"; fi
 done
-sync
+sync -f "$1"
 BUSY
 chmod +x busy
 
