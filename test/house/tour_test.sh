@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 status=0
 
 sed -n '/^## A tour by task/,/^## For/p' "$source/docs/index.md" | sed -n 's/^    //p' |
-    grep -vE '^e4replay (record|kernel) |kernel:' | sed "s, traces/, $source/traces/,; s, /tmp, $work/tour," >"$work/commands"
+    grep -vE '^e4replay (record|kernel) |kernel:' | sed "s, /tmp, $work/tour,; s, traces/, $source/traces/," >"$work/commands"
 mkdir "$work/tour"
 steps=$(wc -l <"$work/commands")
 [ "$steps" -ge 14 ] || { echo "tour_test: $steps steps" >&2 && status=1; }
