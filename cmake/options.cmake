@@ -10,6 +10,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(e4r_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
   target_link_options(e4r_options INTERFACE -Wno-restrict) # the link compiles too, with -flto
 endif()
+# GCC collects garbage each time its heap has grown by a third. A fifth of the time to compile went into that
+# (cc1plus of a united file then takes 950 MB instead of 800).
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(e4r_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
+endif()
 # The layers make a shared library too (src/library), and are compiled once. Tools and tests are
 # compiled alike, so that all of them can have the same precompiled headers. With hidden symbols this
 # costs a replay nothing (docs/design-tools.md).
