@@ -103,8 +103,8 @@ class Session::Replays {
   }
 
  private:
-  // Whether a first pass under the setup differs from the trace no more often than the first pass
-  // of the best policy so far. Ends as soon as it does.
+  // Whether the setup's policy may follow better than the best one so far: its first pass differs
+  // from the trace less often than the first pass of that one, or as often with other decisions.
   [[nodiscard]] Result<bool> may_follow_better(const Setup& setup) const;
 
   // Makes the driver, before its first event.
@@ -129,9 +129,13 @@ class Session::Replays {
   std::optional<WarmStart> warm_;
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
-  // Decisions that differed in the first pass of the last follow(), and of the best.
-  std::uint64_t first_differing_ = 0;
-  std::uint64_t best_differing_ = 0;
+  // How a first pass decided.
+  struct FirstPass {
+    std::uint64_t differing = 0;  // decisions, from the trace
+    std::uint64_t hash = 0;       // of all decisions
+  };
+  FirstPass first_pass_;       // of the last follow()
+  FirstPass best_first_;       // of the best one
   std::optional<OpList> ops_;  // for replays that change the order of operations
 };
 
@@ -284,7 +288,7 @@ Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
 // Finds the order of overlapping allocations. Learns on the way what warm starts do not show.
 Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside) {
   E4R_TRY(Followed out, follow_as<OrderSearch>(recorded, beside));
-  first_differing_ = out.run.engine->agreement().differing();
+  first_pass_ = {out.run.engine->agreement().differing(), out.run.engine->hash().value()};
   // A decision that shows the order of the lists at the start also helps with earlier decisions.
   constexpr int kMostPasses = 20;
   for (int pass = 1; warm_ && pass < kMostPasses; ++pass) {
@@ -333,9 +337,11 @@ Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     const Status status = op == nullptr ? trial->end(ops) : trial->advance(*op);
-    if (trial->agreement().differing() > best_differing_) return false;
+    if (trial->agreement().differing() > best_first_.differing) return false;
     E4R_CHECK(status);
-    if (op == nullptr) return true;
+    if (op == nullptr)
+      return trial->agreement().differing() < best_first_.differing ||
+             trial->hash().value() != best_first_.hash;
   }
 }
 
@@ -363,7 +369,7 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
     if (best.run.engine == nullptr ||
         followed->run.engine->agreement().identical > best.run.engine->agreement().identical) {
       best = *std::move(followed);
-      best_differing_ = first_differing_;
+      best_first_ = first_pass_;
       inputs = std::move(inputs_);
     }
   }
