@@ -235,24 +235,6 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   return {};
 }
 
-// Replays under the recorded policy in other orders, and keeps the results.
-Status try_other_orders(const replay::Session& session, const RunSpec& spec, const Inputs& inputs,
-                        report::ReplayReport& report) {
-  constexpr std::uint64_t kMost = 20, kLeast = 4;
-  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all orders together: a few seconds
-  const allocator::Policy* policy = allocator::find_policy(report.recorded_policy);
-  if (policy == nullptr) return {};
-  const std::uint64_t orders =
-      std::clamp(kMostEvents / std::max<std::uint64_t>(session.trace().events(), 1), kLeast, kMost);
-  std::vector<results::Outcome> outcomes(orders + 1);
-  E4R_CHECK(session.in_other_orders(make_setup(*policy, inputs.recorded, inputs), orders,
-                                    spec.threads, [&](std::size_t number, const replay::Run& run) {
-                                      outcomes[number] = results::outcome_of(run);
-                                    }));
-  if (outcomes.front().policy != nullptr) report.orders = std::move(outcomes);
-  return {};
-}
-
 // Makes a setup for each policy, all with the same settings and accounts.
 Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::Policy*>& policies,
                                              const RunSpec& spec, const replay::AddAccounts& keep,
@@ -302,7 +284,10 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
     }
     if (spec.files > 0) pieces.push_back(stats::file_pieces(out.runs[i].engine->files()));
   }
-  if (setups.size() > 1) E4R_CHECK(try_other_orders(session, spec, inputs, report));
+  if (setups.size() > 1) {
+    E4R_TRY(report.orders,
+            replay_other_orders(session, inputs, report.recorded_policy, spec.threads));
+  }
   if (spec.first_difference)
     E4R_CHECK(find_partings(session, setups, spec.threads, out.runs, report));
   if (!spec.writers.empty())

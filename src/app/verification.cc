@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "app/verification.h"
 
+#include <algorithm>
+
 #include "app/comparison.h"
 #include "app/setups.h"
 #include "replay/engine.h"
@@ -148,13 +150,32 @@ Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded
   return followed;
 }
 
-Followed::Followed(const Inputs& inputs, replay::SessionOptions session)
+Result<std::vector<results::Outcome>> replay_other_orders(const replay::Session& session,
+                                                          const Inputs& inputs,
+                                                          const std::string& recorded_policy,
+                                                          unsigned threads) {
+  constexpr std::uint64_t kMost = 20, kLeast = 4;
+  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all orders together: a few seconds
+  const allocator::Policy* policy = allocator::find_policy(recorded_policy);
+  if (policy == nullptr) return std::vector<results::Outcome>();
+  const std::uint64_t orders =
+      std::clamp(kMostEvents / std::max<std::uint64_t>(session.trace().events(), 1), kLeast, kMost);
+  std::vector<results::Outcome> out(orders + 1);
+  E4R_CHECK(session.in_other_orders(make_setup(*policy, inputs.recorded, inputs), orders, threads,
+                                    [&out](std::size_t number, const replay::Run& run) {
+                                      out[number] = results::outcome_of(run);
+                                    }));
+  if (out.front().policy == nullptr) out.clear();
+  return out;
+}
+
+FollowedRecording::FollowedRecording(const Inputs& inputs, replay::SessionOptions session)
     : inputs_(inputs),
       session_(inputs.source, inputs.trace, std::move(session)),
       report_(start_report(inputs)) {}
 
-Status Followed::follow(bool force, std::span<const allocator::Policy* const> policies,
-                        const Listener& listener) {
+Status FollowedRecording::follow(bool force, std::span<const allocator::Policy* const> policies,
+                                 const Listener& listener) {
   const auto done = follow_into(session_, {nullptr, inputs_.recorded}, report_);
   listener.progress.wipe();
   if (!done.ok()) return done.error();
@@ -164,9 +185,9 @@ Status Followed::follow(bool force, std::span<const allocator::Policy* const> po
   return {};
 }
 
-Result<results::Outcome> Followed::run(const allocator::Policy& policy,
-                                       const std::vector<std::string>& settings,
-                                       const replay::DecisionWatch::Watch& decided) const {
+Result<results::Outcome> FollowedRecording::run(const allocator::Policy& policy,
+                                                const std::vector<std::string>& settings,
+                                                const replay::DecisionWatch::Watch& decided) const {
   replay::Setup setup = make_setup(policy, inputs_.recorded, inputs_);
   if (decided)
     keep_also(setup, [&decided](replay::Accounts& accounts) {

@@ -31,12 +31,18 @@ void warn_of_fidelity(const report::ReplayReport& report, const Listener& listen
 [[nodiscard]] Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
                                               report::ReplayReport& report);
 
+// Replays under the recorded policy in the order that was found, and then in 4 to 20 other orders
+// of overlapping requests (replay::Session::in_other_orders). Empty if no requests overlap.
+[[nodiscard]] Result<std::vector<results::Outcome>> replay_other_orders(
+    const replay::Session& session, const Inputs& inputs, const std::string& recorded_policy,
+    unsigned threads);
+
 // A recording that is followed once and replayed any number of times. The points of a sweep share
 // it.
-class Followed {
+class FollowedRecording {
  public:
   // `inputs` must outlive the object. `session` comes from session_options().
-  Followed(const Inputs& inputs, replay::SessionOptions session);
+  FollowedRecording(const Inputs& inputs, replay::SessionOptions session);
 
   // Follows the recorded kernel; must come before any replay. Fails as check_fidelity() does,
   // unless `force`. Warns of consequences for the policies.

@@ -23,7 +23,7 @@ struct Sweep::Data {
   Recording recording;
   Listener listener;
   Hearing hearing;
-  app::Followed followed;
+  app::FollowedRecording followed;
 };
 
 namespace {

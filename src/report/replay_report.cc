@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <cmath>
 
 #include <algorithm>
 #include <optional>
@@ -76,14 +75,7 @@ std::string change_head(const ReplayReport& report) {
 
 double luck_of(const ReplayReport& report,
                const std::function<results::Value(const results::Outcome&)>& figure) {
-  if (report.orders.empty()) return 0;
-  const auto base = results::number_of(figure(report.orders.front()));
-  if (!base || *base == 0) return 0;
-  double most = 0;
-  for (const results::Outcome& run : report.orders)
-    if (const auto value = results::number_of(figure(run)))
-      most = std::max(most, std::abs(*value - *base) / std::abs(*base) * 100);
-  return most;
+  return results::luck_of(report.orders, figure);
 }
 
 std::string luck_text(const ReplayReport& report) {

@@ -53,6 +53,17 @@ std::string change_text(const Value& from, const Value& to, double luck) {
   return fmt::format("{} (luck ±{:.1f})", within ? "=" : change_text(from, to), luck);
 }
 
+double luck_of(std::span<const Outcome> runs, const std::function<Value(const Outcome&)>& figure) {
+  if (runs.empty()) return 0;
+  const auto base = number_of(figure(runs.front()));
+  if (!base || *base == 0) return 0;
+  double most = 0;
+  for (const Outcome& run : runs)
+    if (const auto value = number_of(figure(run)))
+      most = std::max(most, std::abs(*value - *base) / std::abs(*base) * 100);
+  return most;
+}
+
 namespace {
 
 using Tables = std::array<std::vector<Row>, kTellers>;

@@ -33,6 +33,11 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // Likewise of a figure that varies by so many percent by luck alone: "+3.1 % (luck ±0.4)", and
 // "= (luck ±0.4)" when it changes by no more than that.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to, double luck);
+// That luck: by how many percent at most the figure of `runs`, all under one policy in several
+// orders of overlapping requests, differs from that of the first one. 0 without runs, or if that is
+// 0.
+[[nodiscard]] double luck_of(std::span<const Outcome> runs,
+                             const std::function<Value(const Outcome&)>& figure);
 
 // The figures of runs. Whoever tells of runs takes them from this one table: docs/adding-a-row.md.
 

@@ -155,8 +155,8 @@ Failures failures_of(const Review& review) {
 Change change_of(const Figure& figure) {
   const auto base = results::number_of(figure.base), with = results::number_of(figure.with);
   if (!base || !with) return Change::unknown;
-  if (*base == *with || (figure.noise > 0 && factor_of(*base, *with) - 1 <= figure.noise))
-    return Change::same;
+  const double by = is_time(figure) ? factor_of(*base, *with) - 1 : size_of(figure);
+  if (*base == *with || (figure.noise > 0 && by <= figure.noise)) return Change::same;
   if (figure.row->better == results::Better::none) return Change::unknown;
   return (*with < *base) == (figure.row->better == results::Better::lower) ? Change::better
                                                                            : Change::worse;

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "app/ageing.h"
 #include "app/setups.h"
@@ -89,6 +90,12 @@ void settle_time(Figure& figure, const Runs& runs) {
     figure.noise = std::max(figure.noise, static_cast<double>(allocator::kGuestTick) / least);
 }
 
+// `orders`: replay_other_orders().
+void settle_luck(std::span<const results::Outcome> orders, Case& out) {
+  for (Figure& figure : out.figures)
+    if (!is_time(figure)) figure.noise = results::luck_of(orders, figure.row->of) / 100;
+}
+
 void compare(const Runs& runs, Case& out) {
   const results::Outcome &base = runs.of[0].front(), &with = runs.of[1].front();
   out.free_base = base.free.extents;
@@ -146,7 +153,7 @@ Result<Case> review_capture(const app::CaptureName& name, const ReviewOptions& w
   Case out;
   const app::Listener noted = noting(out, listener);
   E4R_TRY(const app::Inputs inputs, open_inputs(app::input_options(name, wanted.threads), noted));
-  app::Followed followed(inputs, app::session_options(inputs, listener.progress));
+  app::FollowedRecording followed(inputs, app::session_options(inputs, listener.progress));
   out.name = short_name(name);
   out.where = name.name;
   out.bytes = inputs.image.superblock().blocks_count * inputs.image.superblock().block_size();
@@ -171,6 +178,10 @@ Result<Case> review_capture(const app::CaptureName& name, const ReviewOptions& w
     return followed.run(*side.policy, side.settings);
   });
   if (!ran.ok()) return ran.error();
+  if (out.alike || !out.refused.empty()) return out;
+  E4R_TRY(const auto orders, app::replay_other_orders(followed.session(), inputs,
+                                                      out.recorded_policy, wanted.threads));
+  settle_luck(orders, out);
   return out;
 }
 

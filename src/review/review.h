@@ -51,7 +51,9 @@ struct ReviewOptions {
 struct Figure {
   const results::Row* row = nullptr;  // of results::rows(Teller::review)
   results::Value base, with;
-  double noise = 0;  // a time: by what part of it times differ that should be alike
+  // By what part of it the figure differs between runs that should be alike: a time, from run to
+  // run; another figure, by luck alone (results::luck_of).
+  double noise = 0;
 };
 // Those that one of the two has, in the order of the rows.
 [[nodiscard]] std::vector<Figure> figures_of(const results::Outcome& base,
@@ -61,7 +63,7 @@ inline constexpr std::string_view kMeanTime = "decision_ns/mean";
 
 enum class Change : std::uint8_t {
   unknown,  // a policy has no such figure, or no direction is better
-  same,     // includes a time that differs by at most the noise
+  same,     // includes a figure that differs by at most the noise
   better,
   worse,
 };

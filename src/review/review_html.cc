@@ -28,7 +28,7 @@ std::string table(std::string_view label, std::string_view head, const std::stri
 
 std::string figure_cells(const Figure& figure) {
   return fmt::format("<td>{}</td><td>{}</td><td>{}</td>", results::text_of(figure.base),
-                     results::text_of(figure.with), noise_text(figure));
+                     results::text_of(figure.with), change_text(figure) + luck_text(figure));
 }
 
 // A link to the section of the case.
@@ -250,7 +250,7 @@ std::vector<Dot> dots_of(const Review& review, const std::string& key, const Sca
       out.push_back(
           {scale.at(worse_by(figure)), of,
            fmt::format("{}: {} to {}, {}", review.cases[of].name, results::text_of(figure.base),
-                       results::text_of(figure.with), noise_text(figure)),
+                       results::text_of(figure.with), change_text(figure) + luck_text(figure)),
            change_of(figure)});
     }
   std::ranges::stable_sort(out, {}, &Dot::at);
@@ -325,7 +325,7 @@ std::string plot_html(const Review& review) {
          "the "
          "middle, how many times as good to the left, both on a scale that grows by powers of ten. "
          "Dots at the edges were nothing before, or are nothing now. Hollow ones are the same, or "
-         "times that differ by noise.</p>\n"
+         "figures that differ by noise or luck.</p>\n"
          "<div class=\"dots-axis small\"><span>better</span><span>worse</span></div>\n"
          "<div class=\"dot-plot\">\n" +
          rows + "</div>\n";

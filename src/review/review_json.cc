@@ -173,7 +173,10 @@ json::object figure_json(const Figure& figure) {
                       {"base", report::json_of(figure.base)},
                       {"with", report::json_of(figure.with)},
                       {"change", name_of(change_of(figure))}};
-  if (is_time(figure)) out["noise_percent"] = 100 * figure.noise;
+  if (is_time(figure))
+    out["noise_percent"] = 100 * figure.noise;
+  else if (figure.noise > 0)
+    out["luck_percent"] = 100 * figure.noise;
   return out;
 }
 

@@ -65,7 +65,7 @@ std::string cell(const results::Value& value) {
 
 // At most eight columns.
 std::string change_cell(const Figure& figure) {
-  std::string text = noise_text(figure);
+  std::string text = change_text(figure);
   if (text.size() <= 8) return text;
   return fmt::format("x{:.1e}",
                      *results::number_of(figure.with) / *results::number_of(figure.base));
@@ -156,9 +156,9 @@ std::string case_text(const Case& one) {
   std::string out = escape(one.name) + "\n";
   for (const Figure& figure : one.figures)
     if (figure.row->place != results::Place::document)
-      out += trim(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.row->label,
+      out += trim(fmt::format("  {:<24} {:>14} {:>14} {:>10}{}", figure.row->label,
                               results::text_of(figure.base), results::text_of(figure.with),
-                              noise_text(figure)));
+                              change_text(figure), luck_text(figure)));
   return out + histogram_text(one) + "\n";
 }
 

@@ -83,6 +83,14 @@ std::string summary_text(const Review& review) {
       review.base.settings == review.with.settings)
     out += " Both are the same code: their checksums are equal.";
   out += " Except for times, a replay has no noise: the same input gives the same figures.";
+  const auto varies = [](const Case& one) {
+    return std::ranges::any_of(one.figures, [](const Figure& f) { return !luck_text(f).empty(); });
+  };
+  if (const auto lucky = std::ranges::count_if(review.cases, varies); lucky > 0)
+    out += fmt::format(
+        " In {}, requests of several writers overlap, and in other orders of them the recorded "
+        "policy's figures vary by the percentage that stands behind ±: a smaller change is luck.",
+        count_text(static_cast<std::size_t>(lucky), "capture", "captures"));
   out += fmt::format(" The lists have changes of {:.0f} % and more", 100 * kWorthTelling);
   if (review.timed) out += fmt::format(", of times {:.0f} %", 100 * kWorthTellingOfTimes);
   return out + ", the largest first" + (review.timed ? ", times last." : ".");
@@ -149,11 +157,16 @@ std::string nothing_changed(const Review& review, Change change) {
                                                 : "No figure by 1 % or more.";
 }
 
-std::string noise_text(const Figure& figure) {
+std::string change_text(const Figure& figure) {
   const bool differ = results::number_of(figure.base) != results::number_of(figure.with);
-  return is_time(figure) && differ && change_of(figure) == Change::same
-             ? std::string("noise")
-             : results::change_text(figure.base, figure.with);
+  if (differ && change_of(figure) == Change::same) return is_time(figure) ? "noise" : "luck";
+  return results::change_text(figure.base, figure.with);
+}
+
+std::string luck_text(const Figure& figure) {
+  constexpr double kShown = 0.0005;  // less would be printed as 0.0
+  return is_time(figure) || figure.noise < kShown ? std::string()
+                                                  : fmt::format(" ±{:.1f}", 100 * figure.noise);
 }
 
 std::string names_text(const Review& review, const std::vector<std::size_t>& of) {

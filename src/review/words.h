@@ -25,8 +25,11 @@ namespace e4r::review {
 [[nodiscard]] std::string failures_text(const Review& review, Change change);
 // What to say where no figure changed by as much as is told.
 [[nodiscard]] std::string nothing_changed(const Review& review, Change change);
-// How a figure of a case changed; "noise" of a time that differs by no more than that.
-[[nodiscard]] std::string noise_text(const Figure& figure);
+// How a figure of a case changed. Instead of a change that is no more, "noise" of a time, and
+// "luck" of another figure.
+[[nodiscard]] std::string change_text(const Figure& figure);
+// The luck beside a change: " ±0.4", in percent. Empty if the figure does not vary by luck.
+[[nodiscard]] std::string luck_text(const Figure& figure);
 // The plot of the page: a row per figure, a dot per case. Empty if there is nothing to compare.
 [[nodiscard]] std::string plot_html(const Review& review);
 // The names of the cases, separated by commas.

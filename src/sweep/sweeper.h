@@ -46,7 +46,7 @@ class OpenCapture {
   app::Listener listener_;
   CaptureId id_;
   bool followed_ = false;
-  app::Followed recording_;
+  app::FollowedRecording recording_;
 };
 
 // Runs `e4replay sweep`: replays the wanted points that are not finished yet, and keeps them in a

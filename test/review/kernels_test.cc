@@ -108,7 +108,7 @@ TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   const auto review = run("good", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;
   EXPECT_EQ(change_of(figure(*review, "decision_ns/p50")), Change::same);
-  EXPECT_EQ(noise_text(figure(*review, "decision_ns/p99")), "noise");
+  EXPECT_EQ(change_text(figure(*review, "decision_ns/p99")), "noise");
   EXPECT_EQ(change_of(figure(*review, "decision_ns/mean")), Change::worse) << "of many requests";
 }
 

@@ -223,12 +223,32 @@ TEST(Review, TimesOfCasesAlikeAreTheBandOfTheOthers) {
   EXPECT_DOUBLE_EQ(review.bands[0].width, 0.25);
   EXPECT_TRUE(review.timed);
   EXPECT_EQ(change_of(review.cases[2].figures[0]), Change::same);
-  EXPECT_EQ(noise_text(review.cases[2].figures[0]), "noise");
+  EXPECT_EQ(change_text(review.cases[2].figures[0]), "noise");
   EXPECT_TRUE(list_changed(review, Change::worse).empty());
   review.cases[2].figures = {time(100, 130)};
   conclude(review);
   EXPECT_EQ(list_changed(review, Change::worse).size(), 1u);
   EXPECT_EQ(change_of(time(100, 77)), Change::better) << "a figure of its own has no noise";
+}
+
+TEST(ReviewFigure, ChangesByMoreThanLuck) {
+  Figure lucky = {row_of("extents_scanned"), std::uint64_t{100}, std::uint64_t{104}};
+  ASSERT_FALSE(is_time(lucky));
+  EXPECT_EQ(luck_text(lucky), "");
+  lucky.noise = 0.03;
+  EXPECT_EQ(change_of(lucky), Change::worse);
+  EXPECT_EQ(change_text(lucky) + luck_text(lucky), "+4.0 % ±3.0");
+  EXPECT_NEAR(figure_json(lucky).at("luck_percent").to_number<double>(), 3, 1e-9);
+  EXPECT_FALSE(figure_json(lucky).contains("noise_percent"));
+  lucky.noise = 0.04;
+  EXPECT_EQ(change_of(lucky), Change::same);
+  EXPECT_EQ(change_text(lucky) + luck_text(lucky), "luck ±4.0");
+
+  Review review = of_extents({{10, 11}, {10, 11}});
+  review.cases[0].figures = {lucky};
+  EXPECT_NE(summary_text(review).find("In 1 capture, requests of several writers overlap"),
+            std::string::npos);
+  EXPECT_EQ(list_changed(review, Change::worse).size(), 1u) << "that of the other case";
 }
 
 TEST(Review, EqualCaveatsAreOne) {
