@@ -70,6 +70,11 @@ class StreamGoals {
     for (std::uint64_t back = 0; back < slot.goals.size(); ++back)
       if (!each(slot.goals[(slot.newest - back) % kKept])) return;
   }
+  // Whether a search would record one of the inode's last goals so.
+  [[nodiscard]] bool has(std::uint64_t ino, std::uint32_t group, std::uint32_t start) const {
+    return std::ranges::any_of(slots_[index(ino)].goals,
+                               [&](const Goal& goal) { return shows(goal, group, start); });
+  }
   // Whether a search for a stream would record this goal.
   [[nodiscard]] bool shows(const Goal& goal, std::uint32_t group, std::uint32_t start) const {
     return goal.group == group && (rules_.by_inode ? kNoStart : goal.start) == start;

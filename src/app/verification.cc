@@ -258,7 +258,7 @@ Result<std::string> explain(replay::Session& session, replay::Setup setup, std::
   const replay::Divergence* diverged = told.engine->agreement().first_divergence();
   if (diverged == nullptr) return std::string();
   setup.keep = explanations_of({diverged->decision});
-  E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
+  E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow_again(setup));
   return explanation(run, diverged->decision);
 }
 

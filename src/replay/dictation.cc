@@ -81,14 +81,15 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
 // is closed. So it may have read any goal that no other search had certainly replaced by then.
 std::uint64_t Dictation::goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
   const trace::RecordedExtent& goal = op_.closing.goal;
+  const auto start = static_cast<std::uint32_t>(goal.start);
+  if (!goals.has(ino, goal.group, start)) return allocator::kLatestGoal;
   std::uint64_t found = allocator::kLatestGoal;
   bool latest = true;
   std::uint64_t replaced = 0;  // what was left before this event was replaced before the request
   goals.for_each(ino, [&](const allocator::StreamGoals::Goal& left) {
     const Spans::Span* span = spans_.find(left.request);
     const std::uint64_t closed = span == nullptr ? 0 : span->closed;
-    if (closed >= replaced &&
-        goals.shows(left, goal.group, static_cast<std::uint32_t>(goal.start))) {
+    if (closed >= replaced && goals.shows(left, goal.group, start)) {
       if (!latest) found = left.request;
       return false;
     }

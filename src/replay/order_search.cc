@@ -220,7 +220,7 @@ OrderSearch::Others OrderSearch::still_open() const {
 // The decided allocations that take effect after this one, in their order: as few as possible.
 // Empty if this one does not belong before any.
 OrderSearch::Requests OrderSearch::find_later(const Op& op) {
-  if (model().own_state().has_lists()) return {};
+  if (trials_left_ == 0 || model().own_state().has_lists()) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
   for (int count = 1; count <= kMostUndone; ++count)

@@ -79,6 +79,10 @@ class Session::Replays {
   // `beside`: also runs a replay that decides alone.
   [[nodiscard]] Result<Followed> follow(const Setup& recorded, bool beside);
   [[nodiscard]] Result<Followed> follow_recorded(Setup recorded, bool beside);
+  [[nodiscard]] Result<Run> follow_again(const Setup& setup) const {
+    E4R_TRY(Followed out, follow_as<Follow>(setup, false, inputs_.schedule));
+    return std::move(out.run);
+  }
   // Makes the driver and runs it. `inputs`: extra arguments of the driver.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
@@ -290,12 +294,15 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
   E4R_TRY(Followed out, follow_as<OrderSearch>(recorded, beside));
   first_pass_ = {out.run.engine->agreement().differing(), out.run.engine->hash().value()};
   // A decision that shows the order of the lists at the start also helps with earlier decisions.
-  constexpr int kMostPasses = 20;
-  for (int pass = 1; warm_ && pass < kMostPasses; ++pass) {
+  constexpr int kMostPasses = 20, kMostInVain = 2;
+  int in_vain = 0;
+  for (int pass = 1; warm_ && pass < kMostPasses && in_vain < kMostInVain; ++pass) {
     const auto& learnt = static_cast<const Follow&>(*out.run.engine).learnt();
     if (learnt.empty()) break;
     warm_->learn(learnt, source_.geometry.groups);
+    const std::uint64_t differing = out.run.engine->agreement().differing();
     E4R_TRY(out, follow_as<OrderSearch>(recorded, false));
+    in_vain = out.run.engine->agreement().differing() < differing ? 0 : in_vain + 1;
   }
   E4R_CHECK(find_order_again(recorded, out));
   return out;
@@ -390,6 +397,10 @@ Result<Run> Session::follow(const Setup& recorded) {
 Result<Run> Session::follow_recorded(Setup recorded) {
   E4R_TRY(Followed followed, replays_->follow_recorded(std::move(recorded), false));
   return std::move(followed.run);
+}
+
+Result<Run> Session::follow_again(const Setup& setup) const {
+  return replays_->follow_again(setup);
 }
 
 Result<Followed> Session::follow_beside_alone(const Setup& setup) {

@@ -78,6 +78,9 @@ class Session {
   // decision needed something that only later events showed, or if the run failed.
   [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup);
 
+  // Follows once more under the policy that was followed, in the order that was found.
+  [[nodiscard]] Result<Run> follow_again(const Setup& setup) const;
+
   // Lets the setup decide alone from start to end and compares with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);
 
