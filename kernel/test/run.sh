@@ -294,6 +294,7 @@ port() {
         step "eager writes to NFS do not wait for the flusher" "$lab" run nfs-stall --kernel "$kernel"
         step "nor do files that are left open" "$lab" run nfs-left --kernel "$kernel"
         step "O_SYNC and O_DIRECT are as without" "$lab" run nfs-unconcerned --kernel "$kernel"
+        step "and who flushes beside a writer returns" "$lab" run nfs-flush --kernel "$kernel"
         ;;
     dio-overwrite)
         step "polled writes up to the end of the file succeed" \

@@ -3,6 +3,7 @@
 # NFS in guests: server and client. Sourced by jobs and by nfs-server.sh, after lib.sh.
 #   SERVER_DISK=ubd      the storage of the exported ext4: the disk itself, or
 #     delay              dm-delay on it, SERVER_MS=20 per request
+#     flush              dm-delay on it, SERVER_MS=20 per flush of its cache, nothing for other requests
 #   WSIZE=256K           largest transfer of the server, and so of the client
 #   VERS=4.2             of the mount (3: nolock)
 #   MOUNT=               more mount options
@@ -40,9 +41,10 @@ make_export() {
     export_disk=$DISK
     case ${SERVER_DISK:-ubd} in
     ubd) ;;
-    delay)
-        dmsetup create --noudevsync slow \
-            --table "0 $(blockdev --getsz "$DISK") delay $DISK 0 ${SERVER_MS:-20}"
+    delay | flush)
+        local delays="$DISK 0 ${SERVER_MS:-20}"
+        [ "$SERVER_DISK" = delay ] || delays="$DISK 0 0 $DISK 0 0 $delays"
+        dmsetup create --noudevsync slow --table "0 $(blockdev --getsz "$DISK") delay $delays"
         dmsetup mknodes slow
         export_disk=/dev/mapper/slow
         ;;
