@@ -63,6 +63,11 @@ class Allocator {
   bool plant(const PlantedPrealloc& planted) { return preallocs_.plant(planted); }
   void plant(const std::vector<PlantedStreamGoal>& planted) { streams_.plant(planted); }
 
+  // What requests have left for later ones, for a caller that keeps or restores it.
+  [[nodiscard]] const StreamGoals& streams() const { return streams_; }
+  [[nodiscard]] StreamGoals& own_streams() { return streams_; }
+  [[nodiscard]] SearchStart& search_start() { return start_; }
+
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const Tunables& tunables() const { return tunables_; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "ext4/geometry.h"
@@ -74,6 +75,10 @@ class Discards {
   // The same for FITRIM in one group; loads the group. `trim` is done as soon as no run that is
   // free now is left to send.
   std::uint64_t work(state::FsState& state, Trim& trim, std::uint64_t most);
+
+  // What the worker still has to look at, in order.
+  [[nodiscard]] const std::deque<Trim>& pending() const { return pending_; }
+  void restore(std::deque<Trim> pending) { pending_ = std::move(pending); }
 
   [[nodiscard]] const DiscardCounts& counts() const { return counts_; }
   // All that was sent, in order.

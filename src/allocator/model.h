@@ -18,6 +18,7 @@ class Model final : public Decider {
   // For callers that guide the allocator, or set up state that a kernel has only in memory.
   [[nodiscard]] Allocator& allocator() { return allocator_; }
   [[nodiscard]] state::FsState& own_state() { return state_; }
+  [[nodiscard]] Discards& own_discards() { return discards_; }
 
   Decision allocate(const Request& request, Guide* guide) override;
   bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,

@@ -173,6 +173,7 @@ class SearchStart {
   }
   // A search is over; `group` is that of the find, or 0.
   void finish(std::uint32_t group) { cursor_ = group; }
+  [[nodiscard]] std::uint32_t cursor() const { return cursor_; }
 
  private:
   static void spread(Search& search, std::uint64_t number) {

@@ -86,6 +86,16 @@ class StreamGoals {
       slots_[index(it->ino)].goals[0] = {it->group, it->start, 0};
   }
 
+  // The number of streams. for_each() takes the number of a stream for an inode's.
+  [[nodiscard]] std::size_t streams() const { return slots_.size(); }
+  // Sets what a stream's last goals were, the oldest first. Requests of the trace have other
+  // numbers than these.
+  void restore(std::size_t stream, const std::vector<Goal>& goals) {
+    if (stream >= slots_.size() || goals.empty() || goals.size() > kKept) return;
+    slots_[stream].goals = goals;
+    slots_[stream].newest = goals.size() - 1;
+  }
+
  private:
   // While a thread does not run, another one may make this many requests.
   static constexpr std::size_t kKept = 4096;

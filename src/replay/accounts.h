@@ -440,6 +440,14 @@ class FileFacts {
              const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
+  // What was known of a file before the trace.
+  void restore(std::uint64_t ino, const File& file) { files_[ino] = file; }
+  // Calls each(ino, file).
+  template <class Each>
+  void for_each(const Each& each) const {
+    for (const auto& [ino, file] : files_.all()) each(ino, file);
+  }
+
   // What is known of a file; nothing of a file that the trace has not shown.
   [[nodiscard]] File of(std::uint64_t ino) const;
 

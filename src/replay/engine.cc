@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replay/checkpoint.h"
+
 namespace e4r::replay {
 namespace {
 
@@ -28,10 +30,12 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
       decider_(std::move(decider)) {
   if (setup.keep) setup.keep(accounts_);
   accounts_.begin(*decider_);
+  if (trace_.from == nullptr) return;
+  for (const Checkpoint::File& file : trace_.from->files) facts_.restore(file.ino, file.facts);
 }
 
 Status Engine::run(trace::EventSource& events) {
-  OpReader ops(events, geometry(), trace_.warm, schedule());
+  OpReader ops(events, geometry(), {trace_.warm, trace_.from}, schedule());
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return end(ops);

@@ -25,6 +25,8 @@ namespace e4r::replay {
 // What the whole trace shows, and the first operation needs already.
 struct TraceFacts {
   bool warm = false;  // the file system had been mounted for a while before the trace
+  // What it held in memory, if that is known; must outlive the engine.
+  const Checkpoint* from = nullptr;
   // The trace has ext4_discard_blocks, which shows when a worker discards. Otherwise it discards as
   // each commit ends.
   bool discards_recorded = false;
@@ -97,6 +99,8 @@ class Engine {
   }
   // Covers all decisions, also those that the recorded kernel did not need.
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
+  // What is known of files at this moment of the run.
+  [[nodiscard]] const FileFacts& file_facts() const { return facts_; }
   // The files that the trace allocated blocks for, as the replay has placed them.
   [[nodiscard]] const FileLayouts& files() const { return translation_.files(); }
   // Counts the ext4_discard_blocks events of the trace.
@@ -147,6 +151,7 @@ class Engine {
   void record_data(const Op& op);
   // The file system had been mounted for a while before the trace.
   [[nodiscard]] bool is_warm() const { return trace_.warm; }
+  [[nodiscard]] const TraceFacts& trace() const { return trace_; }
   // Frees a range of blocks, group by group. Returns false if a part was not allocated.
   bool free_range(BlockRange range, bool file_data);
   // Returns blocks of one group that were just allocated.

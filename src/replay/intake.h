@@ -137,11 +137,9 @@ class DeviceFit final : public trace::EventSink {
 class OpReader {
  public:
   // The arguments are the same as OpStream's. `schedule` must outlive the object.
-  OpReader(trace::EventSource& events, const Geometry& geometry, bool loaded,
+  OpReader(trace::EventSource& events, const Geometry& geometry, const TraceStart& start,
            const Schedule& schedule)
-      : stream_(events, geometry, loaded),
-        intake_(geometry, contradictions_),
-        schedule_(schedule) {}
+      : stream_(events, geometry, start), intake_(geometry, contradictions_), schedule_(schedule) {}
   OpReader(const OpReader&) = delete;
   OpReader& operator=(const OpReader&) = delete;
 

@@ -70,11 +70,14 @@ class Follow : public Engine {
   // corrected as soon as it showed.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
 
+  [[nodiscard]] allocator::Model& model() { return model_; }
+  // When the last requests were asked and closed.
+  [[nodiscard]] const Spans& spans() const { return spans_; }
+
  protected:
   // Whether the allocation would be decided as recorded now. Empty if the policy
   // would load groups by itself. Changes nothing.
   [[nodiscard]] std::optional<bool> would_agree(const Op& op);
-  [[nodiscard]] allocator::Model& model() { return model_; }
 
  private:
   [[nodiscard]] const Schedule& schedule() const override { return inputs_.schedule; }

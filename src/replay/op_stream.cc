@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "replay/checkpoint.h"
 #include "replay/intake.h"
 
 namespace e4r::replay {
@@ -35,6 +36,18 @@ std::string_view race_text(Race race) {
       break;
   }
   return "";
+}
+
+OpStream::OpStream(trace::EventSource& source, const Geometry& geometry, const TraceStart& start)
+    : source_(source), geometry_(geometry), loaded_(geometry.groups, start.loaded) {
+  if (start.from == nullptr) return;
+  for (const Checkpoint::Freed& freed : start.from->freed) {
+    ++ordinal_;
+    if (running_.size() < kWindow)
+      running_.push_back(
+          {ordinal_, 0, freed.group, freed.start, std::int64_t{freed.start} + freed.count});
+  }
+  freeing_data_.insert(start.from->freeing_data.begin(), start.from->freeing_data.end());
 }
 
 Result<Op*> OpStream::next() {
@@ -349,11 +362,11 @@ void OpStream::on_answer(const Event& event) {
   open_.erase(event.pid);
 }
 
-Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry, bool loaded,
-                        const Schedule& schedule) {
+Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
+                        const TraceStart& start, const Schedule& schedule) {
   OpList out;
   // A replay that runs the trace reports its contradictions.
-  OpReader ops(events, geometry, loaded, schedule);
+  OpReader ops(events, geometry, start, schedule);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return out;

@@ -197,6 +197,16 @@ static_assert(sizeof(Op) <= 256);
   return (op.flags & mb::hint_data) != 0;
 }
 
+struct Checkpoint;
+
+// What was before the first event of a trace.
+struct TraceStart {
+  TraceStart(bool all_loaded = false, const Checkpoint* begins_at = nullptr)
+      : loaded(all_loaded), from(begins_at) {}
+  bool loaded;             // every group's buddy was loaded
+  const Checkpoint* from;  // null: not known
+};
+
 // Turns events into operations, in the order in which they took effect. An allocation that made a
 // preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
 // closing event, any other at its request. If an allocation got clusters that another thread freed
@@ -207,9 +217,8 @@ class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
 
-  // `geometry` must outlive the object. `loaded`: every group's buddy was loaded before the trace.
-  OpStream(trace::EventSource& source, const Geometry& geometry, bool loaded = false)
-      : source_(source), geometry_(geometry), loaded_(geometry.groups, loaded) {}
+  // `geometry` must outlive the object.
+  OpStream(trace::EventSource& source, const Geometry& geometry, const TraceStart& start = {});
 
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
@@ -289,6 +298,6 @@ using OpList = std::vector<Op>;
 class Schedule;
 // The arguments are the same as OpReader's.
 [[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
-                                      bool loaded, const Schedule& schedule);
+                                      const TraceStart& start, const Schedule& schedule);
 
 }  // namespace e4r::replay

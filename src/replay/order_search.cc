@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "replay/checkpoint.h"
+
 namespace e4r::replay {
 
 namespace {
@@ -79,6 +81,10 @@ Status OrderSearch::advance(const Op& op) {
 Status OrderSearch::end(const OpReader& ops) {
   E4R_CHECK(place_closed(UINT64_MAX));
   return Follow::end(ops);
+}
+
+std::uint64_t OrderSearch::trials_before(const TraceFacts& trace) {
+  return trace.from == nullptr ? 0 : trace.from->trials;
 }
 
 // Whether the decision would come out as recorded. False once too many trials were made.

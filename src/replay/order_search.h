@@ -35,7 +35,9 @@ class OrderSearch final : public Follow {
   // `progress`: of an earlier search over the same trace.
   OrderSearch(const state::Source& source, std::unique_ptr<allocator::Model> model,
               const Setup& setup, const TraceFacts& trace, const CommitProgress& progress = {})
-      : Follow(source, std::move(model), setup, trace, Schedule(progress)), found_(progress) {}
+      : Follow(source, std::move(model), setup, trace, Schedule(progress)),
+        found_(progress),
+        trials_left_(trials_before(trace)) {}
 
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
@@ -49,6 +51,9 @@ class OrderSearch final : public Follow {
     found_ = {};
     progress_ = {};
   }
+  // Whether allocations wait for their place, which later operations show.
+  [[nodiscard]] bool holds() const { return !held_.empty(); }
+  [[nodiscard]] std::uint64_t trials_left() const { return trials_left_; }
   [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
 
  private:
@@ -60,6 +65,7 @@ class OrderSearch final : public Follow {
   using Others = std::vector<const Placed*>;
   using Requests = std::vector<std::uint64_t>;  // their numbers
 
+  [[nodiscard]] static std::uint64_t trials_before(const TraceFacts& trace);
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
   Status place_held(std::size_t index, const Requests& later = {});
@@ -79,10 +85,10 @@ class OrderSearch final : public Follow {
 
   Schedule found_;
   CommitProgress progress_;
-  std::vector<Op> held_;           // wait for their place, in the order of the trace
-  std::deque<Placed> placed_;      // the last ones, in the order of their decisions
-  std::uint64_t now_ = 0;          // the event of the last operation
-  std::uint64_t trials_left_ = 0;  // how many the search may still make
+  std::vector<Op> held_;       // wait for their place, in the order of the trace
+  std::deque<Placed> placed_;  // the last ones, in the order of their decisions
+  std::uint64_t now_ = 0;      // the event of the last operation
+  std::uint64_t trials_left_;  // how many the search may still make
   // How many entries of the commit under way may still be given back for a try.
   std::uint64_t entries_left_ = 0;
 };

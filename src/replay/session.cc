@@ -119,6 +119,9 @@ class Session::Replays {
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> made_ready(const Setup& setup, const Inputs&... inputs) const;
   [[nodiscard]] TraceFacts facts() const;
+  [[nodiscard]] TraceStart start() const {
+    return {warm() != nullptr, warm_ ? warm_->checkpoint.get() : nullptr};
+  }
   // Runs a driver that follows. `beside`: also runs a replay that decides alone.
   template <class Driver, class... Order>
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
@@ -144,7 +147,10 @@ class Session::Replays {
 };
 
 TraceFacts Session::Replays::facts() const {
-  return {warm() != nullptr, trace_.summary().count(trace::EventKind::discard_blocks) > 0, trims_};
+  return {start().loaded, start().from,
+          trace_.summary().count(trace::EventKind::discard_blocks) > 0 ||
+              (start().from != nullptr && source_.geometry.discard),
+          trims_};
 }
 
 template <class Driver, class... Inputs>
@@ -205,7 +211,7 @@ std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
     if (runs.back().ok()) engines.push_back(runs.back()->engine.get());
   }
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, inputs_.schedule);
+  OpReader ops(*events, source_.geometry, start(), inputs_.schedule);
   const std::vector<LockstepEnd> ends = run_in_lockstep(ops, engines);
   auto end = ends.begin();
   for (Result<Run>& run : runs) {
@@ -248,7 +254,7 @@ Status Session::Replays::in_other_orders(
 Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
   if (!ops_) {
     const auto events = trace_.cursor();
-    E4R_TRY(ops_, read_ops(*events, source_.geometry, warm() != nullptr, inputs_.schedule));
+    E4R_TRY(ops_, read_ops(*events, source_.geometry, start(), inputs_.schedule));
   }
   E4R_TRY(std::unique_ptr<Engine> engine, make_engine<WhatIf>(setup, inputs_));
   return SideBySide(*ops_, std::move(engine), setup.writers);
@@ -277,7 +283,7 @@ Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
   const auto& follow = static_cast<const Follow&>(*out.run.engine);
   E4R_TRY(Run alone, made_ready<FreeRun>(setup, follow.inputs()));
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, follow.inputs().schedule);
+  OpReader ops(*events, source_.geometry, start(), follow.inputs().schedule);
   const std::array<Engine*, 2> engines = {out.run.engine.get(), alone.engine.get()};
   const auto ends = run_in_lockstep(ops, engines, [&](const Engine& engine) {
     return &engine == &follow || follow.is_settled();
@@ -340,7 +346,7 @@ Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   bare.keep = nullptr;
   E4R_TRY(const std::unique_ptr<Engine> trial, make_engine<OrderSearch>(bare));
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, warm() != nullptr, kTraceOrder);
+  OpReader ops(*events, source_.geometry, start(), kTraceOrder);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     const Status status = op == nullptr ? trial->end(ops) : trial->advance(*op);

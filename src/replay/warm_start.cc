@@ -11,6 +11,7 @@
 
 #include "allocator/model.h"
 #include "ext4/criterion.h"
+#include "replay/checkpoint.h"
 #include "replay/hidden_runs.h"
 #include "state/buddy.h"
 
@@ -391,6 +392,11 @@ class Ranking {
 
 void WarmStart::put_into(allocator::Model& model) const {
   state::FsState& state = model.own_state();
+  if (checkpoint != nullptr) {
+    checkpoint->put_into(model);
+    for (const Precedence& p : behind_checkpoint) state.put_before(p.lists, p.group, p.other);
+    return;
+  }
   for (std::uint32_t group = 0; group < state.group_count(); ++group) {
     state.load(group);
     state.mark_read(state.group(group));
@@ -422,13 +428,17 @@ std::unique_ptr<allocator::Model> make_model(const state::Source& source,
 }
 
 void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group_count) {
+  precedences += learnt.size();
+  if (checkpoint != nullptr) {
+    behind_checkpoint.insert(behind_checkpoint.end(), learnt.begin(), learnt.end());
+    return;
+  }
   Ranking largest(rank_by_largest, group_count);
   Ranking average(rank_by_average, group_count);
   for (const Precedence& p : learnt)
     (p.lists == state::OrderLists::largest ? largest : average).put_before(p.group, p.other);
   largest.store();
   average.store();
-  precedences += learnt.size();
 }
 
 Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSource& events,

@@ -18,6 +18,8 @@ class Model;
 
 namespace e4r::replay {
 
+struct Checkpoint;
+
 // What a file system that has been mounted for a while holds in memory when a recording begins, and
 // no bitmap shows. Every buddy is loaded, because reading mb_groups loads them.
 struct WarmStart {
@@ -37,6 +39,9 @@ struct WarmStart {
   // group; empty: ascending.
   std::vector<std::uint32_t> rank_by_largest, rank_by_average;
   std::uint64_t precedences = 0;  // number of precedences learnt
+  // All of it, if a recorder has kept it; then only what is learnt counts beside it.
+  std::shared_ptr<const Checkpoint> checkpoint;
+  std::vector<Precedence> behind_checkpoint;  // learnt
   // Puts groups in front of others, one after the other.
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 

@@ -92,4 +92,27 @@ bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t o
   return true;
 }
 
+TreeShape FsState::tree_shape() const {
+  return TreeShaper<AverageTree>::read(tree_, [](const Group& group) { return group.number; });
+}
+
+void FsState::set_tree(const TreeShape& shape) {
+  if (index_ != GroupIndex::tree || !is_tree_shape(shape) || !has_each_once(shape)) return;
+  for (const ShapeNode& node : shape)
+    if (node.id != ShapeNode::kNone && (node.id >= groups_.size() || groups_[node.id].need_init))
+      return;
+  tree_.clear();
+  TreeShaper<AverageTree>::make(tree_, shape,
+                                [this](std::uint32_t number) -> Group& { return groups_[number]; });
+  for (Group& group : groups_)
+    if (!group.need_init && !group.in_tree.is_linked()) move_in_tree(group);
+}
+
+void FsState::keep_on_average(std::uint32_t number, std::uint32_t order) {
+  Group& group = groups_[number];
+  const bool stays = index_ == GroupIndex::lists_keep_full && !group.need_init &&
+                     group.fragments == 0 && order < geometry_.orders();
+  if (stays) move_by_average(group, static_cast<int>(order));
+}
+
 }  // namespace e4r::state

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "state/freed_list.h"
 
+#include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace e4r::state {
 namespace {
@@ -97,6 +99,41 @@ bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const
     remove(tree, *right);
   }
   return true;
+}
+
+TreeShape FreedList::shape(std::uint32_t group) const {
+  const auto trees = by_group_.find(group);
+  if (trees == by_group_.end()) return {{}};
+  return TreeShaper<Tree>::read(trees->second.linked, [](const Node& node) { return node.start; });
+}
+
+void FreedList::restore(const std::vector<Entry>& entries,
+                        const std::unordered_map<std::uint32_t, TreeShape>& shapes) {
+  std::unordered_map<std::uint32_t, std::map<std::uint32_t, Node*>> groups;
+  for (const Entry& entry : entries) {
+    Node& node = list_.emplace_back(entry);
+    node.self = std::prev(list_.end());
+    groups[entry.group].emplace(entry.start, &node);
+  }
+  first_linked_ = list_.begin();
+  for (const auto& [group, nodes] : groups) {
+    Tree& tree = by_group_[group].linked;
+    const auto shape = shapes.find(group);
+    std::size_t known = 0;
+    const auto fits = [&nodes = nodes, &known](const ShapeNode& node) {
+      return node.id == ShapeNode::kNone || (nodes.contains(node.id) && ++known > 0);
+    };
+    if (shape != shapes.end() && is_tree_shape(shape->second) && has_each_once(shape->second) &&
+        std::ranges::all_of(shape->second, fits) && known == nodes.size()) {
+      TreeShaper<Tree>::make(tree, shape->second, [&nodes = nodes](std::uint32_t start) -> Node& {
+        return *nodes.at(start);
+      });
+      const auto later = [](const Node& a, const Node& b) { return b.start <= a.start; };
+      if (std::adjacent_find(tree.begin(), tree.end(), later) == tree.end()) continue;
+      tree.clear();
+    }
+    for (const auto& [start, node] : nodes) tree.insert(*node);
+  }
 }
 
 std::vector<FreedList::Entry> FreedList::take_committed(std::uint64_t transaction,

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "state/tree_shape.h"
+
 namespace e4r::state {
 
 // How a freed extent merges with other extents that its transaction freed in the same group
@@ -66,6 +68,14 @@ class FreedList {
   }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
+  // The tree of a group, whose elements have the cluster of their start as number. Without what
+  // unlink() has taken out.
+  [[nodiscard]] TreeShape shape(std::uint32_t group) const;
+  // Makes an empty list hold these entries, and gives the tree of a group its shape. A shape that
+  // does not fit the entries is ignored.
+  void restore(const std::vector<Entry>& entries,
+               const std::unordered_map<std::uint32_t, TreeShape>& shapes);
+
  private:
   using Hook =
       boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
@@ -78,7 +88,8 @@ class FreedList {
     using type = std::uint32_t;
     type operator()(const Node& node) const { return node.start; }
   };
-  using Tree = boost::intrusive::set<Node, boost::intrusive::key_of_value<ByStart>>;
+  using Tree = boost::intrusive::set<Node, boost::intrusive::key_of_value<ByStart>,
+                                     boost::intrusive::constant_time_size<false>>;
   struct Trees {
     // Has the shape of the kernel's tree. Both are red-black trees with textbook rebalancing that
     // replace a removed node by the next higher one.

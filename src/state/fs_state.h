@@ -108,6 +108,12 @@ class FsState {
   // Sorts every list of the array by the rank of its groups. For a state with an unknown past,
   // whose lists may be in any order.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
+  // The tree of groups, by their numbers. set_tree() gives it this shape, as far as that is one of
+  // a tree of this state's groups.
+  [[nodiscard]] TreeShape tree_shape() const;
+  void set_tree(const TreeShape& shape);
+  // Puts a full group on an average-fragment list, where it stayed when it became full.
+  void keep_on_average(std::uint32_t number, std::uint32_t order);
   // Whether both groups have been on the same list since arrange(), and `group` is behind `other`.
   [[nodiscard]] bool is_behind(OrderLists lists, std::uint32_t group, std::uint32_t other) const;
   // If is_behind(), moves `group` to just before `other`. Otherwise returns false and changes
@@ -178,6 +184,8 @@ class FsState {
   // Later frees belong to this event of the trace.
   void note_event(std::uint64_t event) { event_ = event; }
   [[nodiscard]] const FreedList& freed() const { return freed_; }
+  // For a caller that restores a state. The entries' clusters must be in use.
+  [[nodiscard]] FreedList& own_freed() { return freed_; }
   // What commits have given back since the last call, oldest first. Empty unless the mount
   // discards.
   [[nodiscard]] std::vector<FreedList::Entry> take_given_back() {
