@@ -13,6 +13,7 @@
 
 #include "capture/capture.h"
 #include "replay/accounts.h"
+#include "replay/checkpoint.h"
 #include "replay/intake.h"
 #include "stats/mb_files.h"
 #include "util/file.h"
@@ -180,8 +181,22 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   return {};
 }
 
+// What the recorder kept, because it had followed the file system.
+Result<replay::WarmStart> read_checkpoint(const Inputs& inputs, const std::string& text) {
+  auto checkpoint = replay::Checkpoint::parse(text);
+  const Status fits = checkpoint.ok() ? checkpoint->check(inputs.source) : checkpoint.error();
+  if (!fits.ok())
+    return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kCheckpoint,
+                 fits.error().message);
+  replay::WarmStart out;
+  out.checkpoint = std::make_shared<replay::Checkpoint>(*std::move(checkpoint));
+  return out;
+}
+
 // Deduces what the file system of a capture held in memory when recording began.
 Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
+  if (const std::string* text = inputs.capture->text(capture::text_name::kCheckpoint))
+    return read_checkpoint(inputs, *text);
   std::vector<state::MbGroup> shown;
   if (const std::string* text = inputs.capture->text(capture::text_name::kStartGroups)) {
     auto groups = stats::parse_mb_groups(*text);

@@ -9,6 +9,7 @@
 #include "guest/kernel.h"
 #include "guest/kernel_file.h"
 #include "plugin/load.h"
+#include "replay/checkpoint.h"
 #include "replay/engine.h"
 #include "replay/explain.h"
 #include "stats/layout.h"
@@ -102,14 +103,17 @@ Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy
 
 bool begins_cold(const allocator::Policy& policy, const Inputs& inputs) {
   return guest::is_kernel(policy) && inputs.warm &&
-         (!inputs.warm->preallocs.empty() || !inputs.warm->streams.empty());
+         (inputs.warm->checkpoint != nullptr || !inputs.warm->preallocs.empty() ||
+          !inputs.warm->streams.empty());
 }
 
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
   if (!begins_cold(policy, inputs)) return;
-  const std::size_t preallocs = inputs.warm->preallocs.size();
-  const std::size_t streams = inputs.warm->streams.size();
+  const replay::Checkpoint* const from = inputs.warm->checkpoint.get();
+  const std::size_t preallocs =
+      from != nullptr ? from->preallocs.size() : inputs.warm->preallocs.size();
+  const std::size_t streams = from != nullptr ? from->streams.size() : inputs.warm->streams.size();
   listener.warn(
       fmt::format("{} begins without what the file system held in memory when recording began: {} "
                   "preallocations, {} stream goals",

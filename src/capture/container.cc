@@ -28,11 +28,12 @@ bool is_part(char kind) {
 
 // ---- writing
 
-Result<ContainerWriter> ContainerWriter::create(std::unique_ptr<trace::OutputFile> file) {
+Result<ContainerWriter> ContainerWriter::create(std::unique_ptr<trace::OutputFile> file,
+                                                std::uint16_t version) {
   ContainerWriter out(std::move(file));
   std::array<char, kHeaderBytes> header = {};
   std::copy(kMagic.begin(), kMagic.end(), header.begin());
-  put_le(&header[kMagic.size()], kVersion);
+  put_le(&header[kMagic.size()], version);
   if (Status status = out.write({header.data(), header.size()}); !status.ok()) {
     out.abandon();
     return std::move(status).error();
@@ -106,9 +107,9 @@ Status ContainerReader::read_header() {
   if (!head.starts_with(kMagic)) return error("{}: is not a capture (.e4c)", name_);
   if (head.size() < kHeaderBytes) return error("{}: ends within its header", name_);
   const auto version = get_le<std::uint16_t>(&head[kMagic.size()]);
-  if (version != kVersion)
-    return error("{}: is .e4c version {}, but this program reads version {}", name_, version,
-                 kVersion);
+  if (version < kVersion || version > kCheckpointVersion)
+    return error("{}: is .e4c version {}, but this program reads versions {} to {}", name_, version,
+                 kVersion, kCheckpointVersion);
   return {};
 }
 

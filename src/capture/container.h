@@ -21,6 +21,9 @@ inline constexpr std::string_view kMagic =
     "\x89"
     "E4C\r\n\x1a\n";
 inline constexpr std::uint16_t kVersion = 1;
+// Of a capture with a checkpoint (text_name::kCheckpoint). Programs that know version 1 only would
+// replay it without.
+inline constexpr std::uint16_t kCheckpointVersion = 2;
 
 // The maximum size of a part before compression. Larger data is split into several parts.
 inline constexpr std::size_t kMaxPartBytes = 1 << 20;
@@ -43,7 +46,8 @@ struct Part {
 class ContainerWriter {
  public:
   // Writes the header.
-  [[nodiscard]] static Result<ContainerWriter> create(std::unique_ptr<trace::OutputFile> file);
+  [[nodiscard]] static Result<ContainerWriter> create(std::unique_ptr<trace::OutputFile> file,
+                                                      std::uint16_t version = kVersion);
   // `bytes` may have up to kMaxPartBytes.
   [[nodiscard]] Status add(PartKind kind, std::string_view bytes);
   // Writes the end mark and commits the file.

@@ -18,8 +18,8 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const OutputName& n
 }
 
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(
-    std::unique_ptr<trace::OutputFile> file) {
-  E4R_TRY(ContainerWriter container, ContainerWriter::create(std::move(file)));
+    std::unique_ptr<trace::OutputFile> file, std::uint16_t version) {
+  E4R_TRY(ContainerWriter container, ContainerWriter::create(std::move(file), version));
   return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(container)));
 }
 

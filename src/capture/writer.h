@@ -20,8 +20,9 @@ class CaptureWriter {
  public:
   // Writes to a new file of that name, which must not exist, or to `file`.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const OutputName& name);
+  // `version`: kCheckpointVersion for a capture with a checkpoint.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(
-      std::unique_ptr<trace::OutputFile> file);
+      std::unique_ptr<trace::OutputFile> file, std::uint16_t version = kVersion);
 
   [[nodiscard]] Status start(const StartFacts& facts);
   // A name has at most 255 bytes and must not be kStart or kEnd of capture.h.

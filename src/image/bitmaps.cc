@@ -251,6 +251,16 @@ Result<Fd> anonymous_with_bitmaps(const std::string& source, const std::string& 
   return copy;
 }
 
+Result<Fd> memory_with_bitmaps(const std::string& source, const NewBitmap& bitmap) {
+  E4R_TRY(const InputFile from, InputFile::open(source));
+  Fd copy = memory_file("e4replay image", from.size());
+  if (!copy.is_open()) return error("cannot hold an image in memory: {}", errno_text(errno));
+  E4R_CHECK(copy_sparse(from, copy.get(), "an image in memory"));
+  E4R_CHECK(change_ext2(copy.path(), "the image in memory",
+                        [&](ext2_filsys fs) { return store_all(fs, bitmap); }));
+  return copy;
+}
+
 Status write_copy(const std::string& source, const OutputName& out) {
   return copy_and_change(source, out, [](const std::string&) { return Status(); });
 }

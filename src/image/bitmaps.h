@@ -66,6 +66,9 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group
                                                 const std::string& directory,
                                                 const NewBitmap& bitmap);
 
+// The same in a nameless file in memory.
+[[nodiscard]] Result<Fd> memory_with_bitmaps(const std::string& source, const NewBitmap& bitmap);
+
 // Makes `out` a sparse copy of the image, under the same rules.
 [[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
 

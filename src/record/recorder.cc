@@ -34,28 +34,6 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-// Refuses an output on the recorded file system, because writing it would be recorded too. Adds a
-// note if that cannot be determined.
-Status check_output(const RecorderOptions& options, const Volume& volume,
-                    std::vector<std::string>& notes) {
-  E4R_TRY(const std::string behind_links, output_target(options.output));
-  const std::string directory = directory_of(behind_links);
-  struct stat st = {};
-  if (::stat(directory.c_str(), &st) != 0)
-    return error("{}: {}: {}", options.output, directory, errno_text(errno));
-  const Stored stored = find_storage(directory, volume.dev);
-  if (stored == Stored::there)
-    return error(
-        "{}: lies on the recorded file system{}; give a place elsewhere with -o", options.output,
-        number_of(st.st_dev) == volume.dev ? "" : ", by way of a loop device or an overlay");
-  if (stored == Stored::unknown)
-    notes.push_back(fmt::format(
-        "{}: lies on an overlay or a loop device, and e4replay cannot see what is below it: if "
-        "that is the recorded file system, the recording contains its own writes",
-        options.output));
-  return {};
-}
-
 Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& volume) {
   const bool mounted = volume.mount.has_value();
   Snapshot snapshot = options.snapshot;
@@ -88,7 +66,7 @@ void Recorder::abandon() {
 Status Recorder::begin() {
   E4R_TRY(volume_, find_volume(options_.target));
   E4R_TRY(snapshot_, choose_snapshot(options_, volume_));
-  E4R_CHECK(check_output(options_, volume_, notes_));
+  E4R_CHECK(check_output(options_.output, volume_, notes_));
   E4R_TRY(writer_, capture::CaptureWriter::create(options_.output));
   output_ = OutputWatch(options_.output);
   E4R_CHECK(prepare_tracing());

@@ -350,4 +350,24 @@ void VolumeWatch::compare_mounts(const VolumeState& now, std::vector<std::string
   was_mounted_ = true;
 }
 
+Status check_output(const OutputName& output, const Volume& volume,
+                    std::vector<std::string>& notes) {
+  E4R_TRY(const std::string behind_links, output_target(output));
+  const std::string directory = directory_of(behind_links);
+  struct stat st = {};
+  if (::stat(directory.c_str(), &st) != 0)
+    return error("{}: {}: {}", output.path(), directory, errno_text(errno));
+  const Stored stored = find_storage(directory, volume.dev);
+  if (stored == Stored::there)
+    return error(
+        "{}: lies on the recorded file system{}; give a place elsewhere with -o", output.path(),
+        number_of(st.st_dev) == volume.dev ? "" : ", by way of a loop device or an overlay");
+  if (stored == Stored::unknown)
+    notes.push_back(fmt::format(
+        "{}: lies on an overlay or a loop device, and e4replay cannot see what is below it: if "
+        "that is the recorded file system, the recording contains its own writes",
+        output.path()));
+  return {};
+}
+
 }  // namespace e4r::record

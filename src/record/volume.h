@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "util/fd.h"
+#include "util/output.h"
 #include "util/status.h"
 
 namespace e4r::record {
@@ -56,6 +57,11 @@ enum class Stored : std::uint8_t { elsewhere, there, unknown };
 // its upper directory there, or on a device built from such devices (dm, md, partitions). Unknown
 // if an overlay's upper directory is not visible from here.
 [[nodiscard]] Stored find_storage(const std::string& directory, std::uint32_t dev);
+
+// Refuses an output on the volume, because what is written there is recorded, too. Adds a note if
+// that cannot be determined.
+[[nodiscard]] Status check_output(const OutputName& output, const Volume& volume,
+                                  std::vector<std::string>& notes);
 
 // An unnamed copy of a loop device's file that shares its blocks (FICLONE). It is deleted with the
 // object.

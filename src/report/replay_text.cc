@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
+#include "replay/checkpoint.h"
 #include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/json_parts.h"
@@ -18,6 +19,12 @@ using stats::FreeExtents;
 std::string warm_start(const ReplayReport& report) {
   if (!report.warm) return {};
   const replay::WarmStart& w = *report.warm;
+  if (w.checkpoint != nullptr)
+    return fmt::format(
+        "start  a checkpoint of the recorder's model: {} preallocations, {} freed extents that "
+        "wait "
+        "for a commit\n",
+        format_count(w.checkpoint->preallocs.size()), format_count(w.checkpoint->freed.size()));
   std::string out = fmt::format(
       "start  mounted before, with {} clusters preallocated as the trace shows, {} as mb_groups "
       "does\n",

@@ -5,12 +5,9 @@
 #include <chrono>
 #include <utility>
 
-#include "trace/e4t/block.h"
-
 namespace e4r::watch {
 
 using trace::Event;
-namespace e4t = trace::e4t;
 
 void Backlog::add(std::span<const Event> events, std::uint64_t until_ns) {
   {
@@ -18,36 +15,21 @@ void Backlog::add(std::span<const Event> events, std::uint64_t until_ns) {
     tail_.insert(tail_.end(), events.begin(), events.end());
     added_ += events.size();
     until_ns_ = std::max(until_ns_, until_ns);
-    if (tail_.size() >= kBlockEvents) pack_tail();
+    if (tail_.size() >= EventBlock::kMost) pack_tail();
   }
   changed_.notify_one();
 }
 
 void Backlog::pack_tail() {
-  std::uint64_t number = added_ - tail_.size();
-  e4t::BlockEncoder encoder;
-  const auto seal = [&] {
-    const auto payload = encoder.payload();
-    Block& block = blocks_.emplace_back();
-    block.first = number;
-    block.events = encoder.events();
-    block.bytes.reserve(payload.size() + e4t::kMaxEventBytes);  // the decoder reads ahead
-    block.bytes.assign(payload.begin(), payload.end());
-    block.bytes.resize(payload.size() + e4t::kMaxEventBytes);
+  pack_events(tail_, added_ - tail_.size(), [this](EventBlock block) {
     block_bytes_ += block.bytes.size();
-    number += block.events;
-    encoder.clear();
-  };
-  for (const Event& event : tail_) {
-    if (encoder.full() || encoder.events() == kBlockEvents) seal();
-    encoder.add(event);
-  }
-  if (!encoder.empty()) seal();
+    blocks_.push_back(std::move(block));
+  });
   tail_.clear();
 }
 
 void Backlog::drop_read() {
-  while (!keeps_ && !blocks_.empty() && blocks_.front().first + blocks_.front().events <= read_) {
+  while (!keeps_ && !blocks_.empty() && blocks_.front().end() <= read_) {
     block_bytes_ -= blocks_.front().bytes.size();
     blocks_.pop_front();
   }
@@ -92,17 +74,9 @@ Status Backlog::copy_from(std::uint64_t number, std::vector<Event>& out) const {
     return {};
   }
   const auto behind =
-      std::ranges::upper_bound(blocks_, number, {}, [](const Block& b) { return b.first; });
-  const Block& block = *(behind - 1);
-  out.resize(block.events);
-  e4t::BlockDecoder decoder({block.bytes.data(), block.bytes.size() - e4t::kMaxEventBytes},
-                            block.events);
-  std::size_t got = 0;
-  while (got < out.size()) {
-    E4R_TRY(const std::size_t more, decoder.read(std::span(out).subspan(got)));
-    if (more == 0) return error("a block of the backlog is damaged");
-    got += more;
-  }
+      std::ranges::upper_bound(blocks_, number, {}, [](const EventBlock& b) { return b.first; });
+  const EventBlock& block = *(behind - 1);
+  E4R_CHECK(unpack_events(block, out));
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(number - block.first));
   return {};
 }

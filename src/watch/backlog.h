@@ -13,6 +13,7 @@
 
 #include "trace/event.h"
 #include "util/status.h"
+#include "watch/packed_events.h"
 
 namespace e4r::watch {
 
@@ -53,14 +54,6 @@ class Backlog {
  private:
   class Reader;
   class PresentReader;
-  struct Block {
-    std::vector<std::uint8_t> bytes;
-    std::uint64_t first = 0;  // the number of its first event, from 0
-    std::uint32_t events = 0;
-  };
-  // Events are packed in so many at a time. A block needs some hundred bytes beside its events.
-  static constexpr std::size_t kBlockEvents = 1024;
-
   void pack_tail();
   void drop_read();
   // Copies the events from that number on, as many as are at hand.
@@ -68,7 +61,7 @@ class Backlog {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Block> blocks_;
+  std::deque<EventBlock> blocks_;
   std::vector<trace::Event> tail_;  // behind the blocks
   std::uint64_t block_bytes_ = 0;
   std::uint64_t added_ = 0;

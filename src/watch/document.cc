@@ -91,6 +91,15 @@ json::value report_json(const Report& report) {
   out["identical"] = picture.identical;
   out["last_difference"] = picture.last_difference;
   out["mb_groups"] = groups_json(picture);
+  if (report.keeps) {
+    const Report::Keeps& keeps = *report.keeps;
+    out["keeps"] = json::object{{"seconds", keeps.held.seconds},
+                                {"bytes", keeps.held.bytes},
+                                {"files_written", keeps.files},
+                                {"last_file", keeps.last_file}};
+  } else {
+    out["keeps"] = nullptr;
+  }
   json::array columns;
   for (const Column& column : picture.columns) columns.push_back(column_json(column));
   out["columns"] = std::move(columns);

@@ -73,6 +73,21 @@ std::uint64_t machine_ns() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
+// Shows a flight recorder the events on their way.
+class Shown final : public trace::EventSource {
+ public:
+  Shown(trace::EventSource& events, FlightRecorder* flight) : events_(events), flight_(flight) {}
+  Result<std::span<const trace::Event>> next() override {
+    auto batch = events_.next();
+    if (flight_ != nullptr && batch.ok()) flight_->see(*batch);
+    return batch;
+  }
+
+ private:
+  trace::EventSource& events_;
+  FlightRecorder* flight_;
+};
+
 // The end of a FITRIM call shows what its beginning needs, so a live run cannot follow one. It
 // changes nothing about where blocks are allocated.
 replay::TraceFacts facts_of(const state::Source& source) {
@@ -97,6 +112,8 @@ Status Follower::make() {
   model_ = model.get();
   follow_ = std::make_unique<replay::OrderSearch>(start_.source, std::move(model), setup,
                                                   facts_of(start_.source));
+  if (start_.keep)
+    flight_ = std::make_unique<FlightRecorder>(*start_.keep, start_.source.geometry.data_writeback);
   for (const allocator::Policy* policy : start_.shadows) {
     Shadow& shadow = shadows_.emplace_back();
     shadow.policy = policy;
@@ -126,7 +143,8 @@ Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint6
   keeps_ = backlog.state().keeps;
   const auto events =
       backlog.read([&](std::optional<std::uint64_t> until_ns) { between(backlog, until_ns); });
-  replay::OpReader ops(*events, start_.source.geometry, true, replay::kTraceOrder);
+  Shown shown(*events, flight_.get());
+  replay::OpReader ops(shown, start_.source.geometry, true, replay::kTraceOrder);
   while (!ends_) {
     const Result<const Op*> op = ops.next();
     if (!op.ok()) {
@@ -154,6 +172,7 @@ Status Follower::take(const Op& op) {
     return {};
   }
   pass_time(op.time_ns);
+  if (flight_ != nullptr) flight_->before(op, *follow_);
   ordinal_ = std::max(ordinal_, op.ordinal);
   E4R_CHECK(follow_->advance(op));
   const replay::Agreement& agreement = follow_->agreement();

@@ -16,6 +16,7 @@
 #include "watch/backlog.h"
 #include "watch/check.h"
 #include "watch/figures.h"
+#include "watch/flight.h"
 
 namespace e4r::watch {
 
@@ -27,6 +28,7 @@ struct StartPoint {
   replay::WarmStart warm;
   const allocator::Policy* policy = nullptr;           // of the running kernel
   std::vector<const allocator::Policy*> shadows = {};  // decide the same requests beside it
+  std::optional<FlightRecorder::Limits> keep = {};     // what to keep of the last minutes
 };
 
 // A request of the kernel whose search took long.
@@ -107,6 +109,8 @@ class Follower {
   [[nodiscard]] std::shared_ptr<const Picture> picture() const;
   // By the trace's clock: all earlier events have been followed.
   [[nodiscard]] std::uint64_t followed_ns() const { return time_ns_; }
+  // Null: nothing is kept.
+  [[nodiscard]] const FlightRecorder* flight() const { return flight_.get(); }
   // Drops the shadows, with that reason.
   void shed(const std::string& why);
   // A reading of mb_groups begins, and has ended. One at a time.
@@ -144,6 +148,7 @@ class Follower {
   StartPoint start_;
   allocator::Model* model_ = nullptr;  // the follower's
   std::unique_ptr<replay::OrderSearch> follow_;
+  std::unique_ptr<FlightRecorder> flight_;
   std::vector<Shadow> shadows_;
   std::vector<std::string> dropped_;
   Samples samples_;

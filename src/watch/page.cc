@@ -116,8 +116,8 @@ class Page {
   // The keys, in the terminal's last line.
   void foot() {
     while (room() > 0) lines_.emplace_back();
-    const std::string text =
-        fmt::format(" q end  ? help  s sort  f {}  w save", view_.frozen ? "go on" : "freeze");
+    const std::string text = fmt::format(" q end  ? help  s sort  f {}  w save  c capture",
+                                         view_.frozen ? "go on" : "freeze");
     lines_.push_back(
         {{cut_to(padded(text + (view_.frozen ? "   FROZEN" : ""), view_.columns), view_.columns),
           Style::title}});
@@ -134,7 +134,8 @@ class Page {
           "  q, Ctrl-C     end", "  ?             show or hide this help",
           "  s             sort requests by steps, groups, extents or time",
           "  f             freeze the picture, or go on",
-          "  w             write the figures as JSON to a file in the working directory"})
+          "  w             write the figures as JSON to a file in the working directory",
+          "  c             write a capture of the last minutes (--keep)"})
       add({{line, Style::plain}});
   }
 

@@ -12,6 +12,7 @@
 #include "record/tracer.h"
 #include "record/volume.h"
 #include "watch/backlog.h"
+#include "watch/flight.h"
 #include "watch/follower.h"
 
 namespace e4r::watch {
@@ -46,6 +47,8 @@ class Stream {
   [[nodiscard]] Status pump(Backlog& backlog, bool all = false);
 
   [[nodiscard]] const record::Volume& volume() const { return volume_; }
+  // What a capture says of the machine, if the run began at `start`. `program`: name and version.
+  [[nodiscard]] FlightNotes notes_for(const LiveStart* start, const std::string& program) const;
   // The time by the clock of the events.
   [[nodiscard]] static std::uint64_t now_ns();
   // The events that the kernel has dropped so far.

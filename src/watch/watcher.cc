@@ -81,12 +81,18 @@ Status Watcher::begin() {
   release_ = running_release();
   E4R_TRY(kernel_policies_, policies_of(release_));
   E4R_TRY(stream_, Stream::open(options_.stream));
+  if (options_.incidents) {
+    incidents_.emplace(*options_.incidents);
+    if (incidents_->writes())
+      E4R_CHECK(record::check_output(options_.incidents->output, stream_->volume(), notes_));
+  }
   E4R_CHECK(take_start());
   return {};
 }
 
 Status Watcher::take_start() {
-  E4R_TRY(start_, stream_->start());
+  E4R_TRY(std::unique_ptr<LiveStart> start, stream_->start());
+  start_ = std::move(start);
   ++starts_;
   shed_ = false;
   behind_since_.reset();
@@ -101,12 +107,17 @@ Status Watcher::take_start() {
   options.kernel = kernel_policies_;
   options.shadows = options_.shadows;
   pursuit_ = std::make_unique<Pursuit>(
-      StartPoint{start_->source, start_->bytes.path(), start_->tunables, {}}, start_->groups,
-      options);
+      StartPoint{.source = start_->source,
+                 .image_path = start_->bytes.path(),
+                 .tunables = start_->tunables,
+                 .warm = {},
+                 .keep = incidents_ ? std::optional(incidents_->options().keep) : std::nullopt},
+      start_->groups, options);
   return {};
 }
 
 void Watcher::end_follower() {
+  if (incidents_ && incidents_->is_wanted()) write_capture();
   if (reading_.valid()) reading_.wait();
   reading_ = {};
   pursuit_.reset();
@@ -143,6 +154,7 @@ Status Watcher::pump() {
     E4R_CHECK(look_around());
   }
   if (pursuit_ != nullptr && !over_) check_groups();
+  if (incidents_) look_for_incidents();
   return {};
 }
 
@@ -227,6 +239,35 @@ void Watcher::judge(const GroupsCheck& check) {
   if (!doubted_.empty()) check_at_ = std::min(check_at_, Steady::now() + kSecondCheck);
 }
 
+void Watcher::want_capture(const std::string& reason) {
+  if (incidents_)
+    incidents_->ask(reason, false, Steady::now(), notes_);
+  else
+    notes_.push_back(reason + ": give --keep and -o to get captures");
+}
+
+void Watcher::look_for_incidents() {
+  constexpr std::chrono::seconds kEvery{1};
+  incidents_->collect(false, notes_);
+  const auto now = Steady::now();
+  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  if (follower != nullptr && now >= figures_at_) {
+    figures_at_ = now + kEvery;
+    if (const auto picture = follower->picture()) incidents_->look(*picture, now, notes_);
+    follower->ask();
+  }
+  if (incidents_->is_due(now)) write_capture();
+}
+
+void Watcher::write_capture() {
+  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  std::optional<FlightRecorder::Kept> kept;
+  if (follower != nullptr && follower->flight() != nullptr) kept = follower->flight()->kept();
+  incidents_->collect(true, notes_);
+  incidents_->write(std::move(kept), stream_->notes_for(start_.get(), options_.program), start_,
+                    notes_);
+}
+
 Report Watcher::report() {
   constexpr std::chrono::milliseconds kMost{200}, kStep{2};
   const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
@@ -260,6 +301,14 @@ Report Watcher::describe() {
     out.behind_s = static_cast<double>(behind_ns()) / 1e9;
     if (const auto follower = pursuit_->follower()) out.picture = follower->picture();
   }
+  if (incidents_) {
+    out.keeps.emplace();
+    out.keeps->files = incidents_->files();
+    out.keeps->last_file = incidents_->last_file();
+    const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+    if (follower != nullptr && follower->flight() != nullptr)
+      out.keeps->held = follower->flight()->held();
+  }
   if (out.picture)
     for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_)
       notes_.push_back(out.picture->dropped[dropped_told_]);
@@ -273,6 +322,10 @@ Report Watcher::finish() {
       pursuit_->backlog().end();
       pursuit_->finish();
     }
+  }
+  if (incidents_) {
+    if (incidents_->is_wanted()) write_capture();
+    incidents_->collect(true, notes_);
   }
   Report out = describe();
   end_follower();

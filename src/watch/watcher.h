@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "record/volume.h"
+#include "watch/incidents.h"
 #include "watch/pursuit.h"
 #include "watch/stream.h"
 
@@ -19,6 +20,8 @@ struct WatchOptions {
   StreamOptions stream;
   std::vector<const allocator::Policy*> shadows;
   std::chrono::milliseconds check_every{60'000};  // comparisons with mb_groups; 0: none
+  std::optional<IncidentOptions> incidents;       // captures of the last minutes
+  std::string program;                            // name and version, for captures
 };
 
 // What a watch has come to at one moment.
@@ -38,7 +41,14 @@ struct Report {
   std::uint64_t lost = 0;           // events that the kernel dropped, in all
   std::uint64_t backlog_bytes = 0;  // of events in memory
   std::shared_ptr<const Picture> picture;  // null before the first one
-  std::vector<std::string> notes;          // what happened since the last report, for people
+  // What captures of the last minutes could have; nothing if none was asked for.
+  struct Keeps {
+    FlightRecorder::Held held;
+    std::uint64_t files = 0;  // written
+    std::string last_file;
+  };
+  std::optional<Keeps> keeps;
+  std::vector<std::string> notes;  // what happened since the last report, for people
 };
 
 // Watches one mounted file system. However the object ends, nothing is left in the kernel.
@@ -52,6 +62,8 @@ class Watcher {
   [[nodiscard]] Status pump();
   // Whether the file system was unmounted, so that no more events will come.
   [[nodiscard]] bool is_over() const { return over_; }
+  // Somebody wants a capture of the last minutes. `reason`: how it was asked for.
+  void want_capture(const std::string& reason);
   // Waits up to a fifth of a second for new figures.
   [[nodiscard]] Report report();
   // Follows everything that has happened until now, and ends.
@@ -72,6 +84,8 @@ class Watcher {
   void judge(const GroupsCheck& check);
   [[nodiscard]] std::uint64_t behind_ns() const;
   [[nodiscard]] Report describe();
+  void look_for_incidents();
+  void write_capture();
   void end_follower();
 
   WatchOptions options_;
@@ -79,14 +93,16 @@ class Watcher {
   std::optional<record::VolumeWatch> volume_watch_;
   std::vector<const allocator::Policy*> kernel_policies_;
   std::string release_;
-  std::unique_ptr<LiveStart> start_;
+  std::shared_ptr<const LiveStart> start_;
   std::unique_ptr<Pursuit> pursuit_;  // null: lost, until start_again() succeeds
   bool over_ = false;
   bool shed_ = false;  // the shadows, since the last start image
   std::optional<Steady::time_point> behind_since_;
   unsigned starts_ = 0;
   std::vector<std::string> notes_;
-  std::size_t dropped_told_ = 0;  // of the picture's
+  std::optional<Incidents> incidents_;
+  Steady::time_point figures_at_;  // for incidents
+  std::size_t dropped_told_ = 0;   // of the picture's
   Steady::time_point looked_, retry_at_, check_at_;
   std::chrono::seconds pause_{1};  // before the next attempt to start again
 

@@ -124,8 +124,10 @@ TEST(Container, PartsThatAreMissingAreFound) {
 TEST(Container, SaysWhenAFileIsSomethingElse) {
   EXPECT_EQ(read("").error, "x.e4c: is not a capture (.e4c)");
   std::string file = write({});
-  file[8] = 2;
-  EXPECT_EQ(read(file).error, "x.e4c: is .e4c version 2, but this program reads version 1");
+  file[8] = kCheckpointVersion;
+  EXPECT_EQ(read(file).error, "");
+  file[8] = 3;
+  EXPECT_EQ(read(file).error, "x.e4c: is .e4c version 3, but this program reads versions 1 to 2");
 }
 
 }  // namespace

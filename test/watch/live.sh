@@ -82,6 +82,63 @@ for line in open(sys.argv[2]):
 VALIDATE
 ok "each line is a document of the schema"
 
+# The flight recorder, while several processes write and remove.
+# exact FILE: the capture has a checkpoint, and the model follows all of its decisions.
+exact() {
+    "$e4replay" verify "$1" --json verify.json >verify.out 2>&1 || bad "$1: $(cat verify.out)"
+    python3 - "$1" <<'PYTHON'
+import json, sys
+document = json.load(open("verify.json"))
+agreement = document["runs"][0]["agreement"]
+assert document["warm_start"]["checkpoint"] is True, document["warm_start"]
+assert agreement["requests"] > 200, agreement
+assert agreement["identical"] == agreement["requests"], (sys.argv[1], agreement)
+PYTHON
+}
+# storm FILES: four processes write so many each. Leaves their pids in `writers`.
+storm() {
+    local i
+    writers=()
+    for i in 1 2 3 4; do
+        ./busy "$fs" $((10000 * i)) "$1" &
+        writers+=($!)
+    done
+}
+mkdir -p small
+mount -t tmpfs -o size=64k tmpfs small
+start_watch "$fs" --json --interval 200ms --keep 2s --after 500ms -o "$PWD/flight.e4c" \
+    --when 'requests_per_s > 20' --cooldown 3s
+wait_for '"follows":true'
+storm 400
+wait_for 'requests_per_s > 20: wrote .*flight.e4c'
+kill -USR1 $watcher
+wait_for 'SIGUSR1: wrote .*flight-2.e4c'
+wait "${writers[@]}"
+end_watch
+[ "$(tell keeps files_written)" -ge 2 ] || bad "$(tell keeps)"
+exact flight.e4c
+exact flight-2.e4c
+"$e4replay" replay flight.e4c -p linux-6.12,linux-7.3 >replay.out 2>&1 || bad "$(cat replay.out)"
+"$e4replay" info flight.e4c | grep -q 'checkpoint' || bad "$("$e4replay" info flight.e4c)"
+rm -f flight*.e4c
+ok "the flight recorder's captures are followed in every decision"
+
+refused "lies on the recorded file system" "$e4replay" watch "$fs" --keep 10m -o "$fs/flight.e4c"
+start_watch "$fs" --json --interval 200ms --keep 1M --after 0 -o "$PWD/small/flight.e4c"
+wait_for '"follows":true'
+head -c 64k /dev/zero >small/full 2>/dev/null || true
+./busy "$fs" 60000 300
+kill -USR1 $watcher
+wait_for 'no capture: .*No space left'
+rm small/full
+umount small
+kill -USR1 $watcher
+wait_for 'SIGUSR1: wrote .*small/flight.e4c'
+end_watch
+exact small/flight.e4c
+rm -r small
+ok "a full disk costs a capture, and the watch goes on"
+
 # In a pipe whose reader goes, and for a time.
 "$e4replay" watch --max-freeze 60s "$fs" --interval 200ms 2>pipe.err | head -n 3 >pipe.out || true
 [ "$(wc -l <pipe.out)" = 3 ] || bad "$(cat pipe.out)"
@@ -172,6 +229,9 @@ grep -q 'was unmounted' watch.out || bad "$(tail -n 1 watch.out)"
 ok "an unmount ends it"
 
 refused "is not mounted" "$e4replay" watch "$loop"
+status=0
+"$e4replay" watch /proc --keep 10m 2>refused.err || status=$?
+[ "$status" = 2 ] && grep -q -- '--keep needs -o' refused.err || bad "status $status: $(cat refused.err)"
 refused "not ext4" "$e4replay" watch /proc
 mount -o ro "$loop" "$fs"
 refused "read-only" "$e4replay" watch "$fs"

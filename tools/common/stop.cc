@@ -77,6 +77,12 @@ void remove_unfinished_on_signals() {
   }
 }
 
+std::atomic<bool>& wanted_by_signal() {
+  static std::atomic<bool> wanted{false};
+  handle(SIGUSR1, [](int /*number*/) { wanted = true; });
+  return wanted;
+}
+
 // Uses a handler and not SIG_IGN, because child programs would inherit SIG_IGN.
 void tell_broken_pipes() {
   handle(SIGPIPE, [](int /*number*/) {});

@@ -19,6 +19,9 @@ enum class SecondSignal { ends_the_program, nothing };
 [[nodiscard]] const std::atomic<bool>& stop_on_signals(
     SecondSignal second = SecondSignal::ends_the_program);
 
+// The flag is set by each SIGUSR1 from the first call on. Call it after stop_on_signals().
+[[nodiscard]] std::atomic<bool>& wanted_by_signal();
+
 // After this call, writing to a closed pipe is an ordinary error.
 void tell_broken_pipes();
 

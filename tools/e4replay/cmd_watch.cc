@@ -33,12 +33,53 @@ struct Options {
   std::string duration;
   std::string max_freeze = "2s";
   std::string buffer = "8M";
+  std::string keep;
+  std::string output;
+  std::string when;
+  std::string after = "5s";
+  std::string cooldown = "5m";
+  std::string max_bytes = "1G";
+  std::uint64_t max_files = 10;
   bool once = false;
   bool json = false;
   bool lines = false;
   milliseconds every{0};
   milliseconds most{0};  // 0: no end
 };
+
+// A time, or else a size.
+Status parse_keep(const std::string& text, watch::FlightRecorder::Limits& out) {
+  constexpr std::uint64_t kDefault = std::uint64_t{256} << 20, kLeast = std::uint64_t{1} << 20;
+  out = {0, kDefault};
+  if (const auto time = parse_duration(text); time.ok()) {
+    out.time_ns = static_cast<std::uint64_t>(time->count()) * 1'000'000;
+    return time->count() >= 1000 ? Status() : error("--keep {}: give 1s or more", text);
+  }
+  const auto size = parse_size(text);
+  if (!size.ok())
+    return error("--keep {}: is neither a time such as 10m nor a size such as 200M", text);
+  out.bytes = *size;
+  return out.bytes >= kLeast ? Status() : error("--keep {}: give 1M or more", text);
+}
+
+Status parse_incidents(Options& o) {
+  if (o.keep.empty() && o.output.empty() && o.when.empty()) return {};
+  if (o.keep.empty()) return error("-o and --when need --keep: how much to keep");
+  if (o.output.empty()) return error("--keep needs -o: where to write it");
+  watch::IncidentOptions& out = o.watch.incidents.emplace();
+  E4R_CHECK(parse_keep(o.keep, out.keep));
+  out.output = o.output;
+  if (!o.when.empty()) {
+    auto when = watch::When::parse(o.when, o.watch.shadows);
+    if (!when.ok()) return error("--when '{}': {}", o.when, when.error().message);
+    out.when = *std::move(when);
+  }
+  E4R_TRY(out.after, parse_duration(o.after));
+  E4R_TRY(out.cooldown, parse_duration(o.cooldown));
+  E4R_TRY(out.most_bytes, parse_size(o.max_bytes));
+  out.most_files = o.max_files;
+  return {};
+}
 
 // What is wrong with the command line, if anything is.
 Status parse(Options& o) {
@@ -62,7 +103,8 @@ Status parse(Options& o) {
   constexpr std::uint64_t kLeast = 64 << 10, kMost = std::uint64_t{256} << 20;
   if (buffer < kLeast || buffer > kMost) return error("--buffer {}: give 64K to 256M", o.buffer);
   o.watch.stream.buffer_kb = buffer >> 10;
-  return {};
+  o.watch.program = "e4replay " E4R_VERSION ", watching";
+  return parse_incidents(o);
 }
 
 // Shows reports, one after the other.
@@ -113,6 +155,7 @@ Result<int> run_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> p
 Result<int> run(const Options& options) {
   constexpr milliseconds kTick{50};
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
+  std::atomic<bool>& capture = wanted_by_signal();
   tell_broken_pipes();
   E4R_TRY(const auto watcher, watch::Watcher::start(options.watch));
   // Who reads the buffers must not wait for those who fill them.
@@ -123,6 +166,7 @@ Result<int> run(const Options& options) {
   Clock::time_point next = began + options.every;
   while (!stop && !watcher->is_over()) {
     std::this_thread::sleep_for(kTick);
+    if (capture.exchange(false)) watcher->want_capture("SIGUSR1");
     E4R_CHECK(watcher->pump());
     const Clock::time_point now = Clock::now();
     if (options.most.count() != 0 && now - began >= options.most) break;
@@ -162,6 +206,23 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--buffer", options->buffer,
                  "trace buffer of each CPU to begin with (8M); it grows when events are lost")
       .type_name("SIZE");
+  app.add_option("--keep", options->keep,
+                 "keep the last minutes for captures: this long (10m), or this much memory (200M)")
+      .type_name("TIME|SIZE");
+  app.add_option("-o,--output", options->output,
+                 "capture to write, at a SIGUSR1, the key c, or --when; then FILE-2.e4c, ...")
+      .type_name("FILE.e4c");
+  app.add_option("--when", options->when,
+                 "write one when this becomes true: 'groups_per_request > 500 for 5s'")
+      .type_name("EXPR");
+  app.add_option("--after", options->after, "a capture goes on for so long (5s)").type_name("TIME");
+  app.add_option("--cooldown", options->cooldown, "least time between two captures of --when (5m)")
+      .type_name("TIME");
+  app.add_option("--max-files", options->max_files, "write no more captures than this (10)")
+      .type_name("N");
+  app.add_option("--max-bytes", options->max_bytes,
+                 "write no more once captures have this size together (1G)")
+      .type_name("SIZE");
   return [options]() -> Result<int> {
     if (const Status status = parse(*options); !status.ok())
       return usage_error(status.error().message);
@@ -178,6 +239,8 @@ const Command& watch_command() {
       "  e4replay watch /data                          a live page; in a pipe, lines\n"
       "  e4replay watch /data -p linux-6.12,linux-6.1  and what others would have done\n"
       "  e4replay watch /data --json --interval 10s    a JSON document a line\n"
+      "  e4replay watch /data --keep 10m -o bad.e4c --when 'groups_per_request > 500 for 5s'\n"
+      "                                                capture the minutes around trouble\n"
       "Exit status: 0 after a signal, --for, --once or an unmount; 1 when it cannot be followed.\n",
       cmd_watch::declare};
   return kCommand;

@@ -179,6 +179,10 @@ Result<Material> gather(const CaptureConversion& conversion) {
   }
   if (!conversion.image.empty()) out.image_path = conversion.image;
   if (conversion.anonymize) {
+    if (out.capture && out.capture->text(names::kCheckpoint) != nullptr)
+      return error(
+          "{}: begins with a checkpoint, which names inodes: --anonymize cannot change them",
+          conversion.input);
     if (out.image_path.empty())
       return error("--anonymize: without a start image nothing says which inodes are of one group");
     E4R_TRY(out.image, copy_of(out.image_path));
@@ -327,7 +331,10 @@ Status copy_events(const CaptureConversion& conversion, const Material& material
 Status make_capture(const CaptureConversion& conversion) {
   E4R_TRY(Material material, gather(conversion));
   E4R_TRY(auto file, trace::OutputFile::create(conversion.outputs.name_of(conversion.output)));
-  E4R_TRY(const auto writer, CaptureWriter::create(std::move(file)));
+  const bool checkpoint = material.capture && material.capture->text(names::kCheckpoint) != nullptr;
+  E4R_TRY(const auto writer,
+          CaptureWriter::create(std::move(file),
+                                checkpoint ? capture::kCheckpointVersion : capture::kVersion));
   E4R_CHECK(writer->start(material.start));
   E4R_CHECK(write_texts(conversion, material, *writer));
   if (!material.image_path.empty()) {

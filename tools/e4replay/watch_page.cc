@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/command.h"
+#include "common/stop.h"
 #include "json/text.h"
 #include "util/file.h"
 #include "watch/document.h"
@@ -46,7 +47,9 @@ class WatchPage {
     constexpr milliseconds kTick{50};
     const Clock::time_point began = Clock::now();
     Clock::time_point next = began;
+    std::atomic<bool>& capture = wanted_by_signal();
     while (!stop && !ends_ && !watcher_.is_over()) {
+      if (capture.exchange(false)) watcher_.want_capture("SIGUSR1");
       if (const int key = terminal_->key(kTick); key != 0) {
         on_key(key);
         draw();
@@ -95,6 +98,9 @@ class WatchPage {
         break;
       case 'f':
         view_.frozen = !view_.frozen;
+        break;
+      case 'c':
+        watcher_.want_capture("key c");
         break;
       case 'w':
         save();

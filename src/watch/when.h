@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "util/condition.h"
+#include "watch/follower.h"
+
+namespace e4r::watch {
+
+// A condition on the figures of a watch (util/condition.h), and for how long it has to hold:
+// "groups_per_request > 500 for 5s". A figure has the key that it has in --json, and is the
+// recorded kernel's, of the last second. "minute:" in front of the key names the last minute, and
+// "POLICY:" a shadow.
+class When {
+ public:
+  // The Error says what is wrong with the text.
+  [[nodiscard]] static Result<When> parse(const std::string& text,
+                                          std::span<const allocator::Policy* const> shadows);
+
+  // Whether it has become true: it holds now, has held for that long, and this was not so in the
+  // last picture.
+  [[nodiscard]] bool becomes_true(const Picture& picture);
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  struct Figure {
+    std::string name;
+    std::string column;
+    Window window = Window::second;
+    std::size_t row = 0;  // in the rows of a watch
+  };
+  [[nodiscard]] bool holds(const Picture& picture) const;
+
+  std::string text_;
+  std::vector<Figure> figures_;
+  Condition condition_;
+  std::uint64_t for_ns_ = 0;
+  std::optional<std::uint64_t> since_ns_;  // it has held
+  bool was_true_ = false;
+};
+
+}  // namespace e4r::watch
