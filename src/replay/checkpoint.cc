@@ -63,6 +63,7 @@ std::vector<Checkpoint::Prealloc> preallocs_of(FsState& state) {
 // In the order in which they were made.
 void number_from_one(std::vector<Checkpoint::Prealloc>& preallocs) {
   std::vector<Checkpoint::Prealloc*> order;
+  order.reserve(preallocs.size());
   for (Checkpoint::Prealloc& pa : preallocs) order.push_back(&pa);
   std::ranges::sort(order, {}, [](const Checkpoint::Prealloc* pa) { return pa->made; });
   std::uint64_t number = 0;
