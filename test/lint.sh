@@ -61,7 +61,7 @@ sample() {
     while read -r line; do echo "$(sha256sum <<<"$1 $line") $line"; done | sort | head -n 24 | awk '{ print $3 }'
 }
 
-# tidy FILE...
+# tidy FILE... (clang does not know all options of GCC)
 tidy() {
     local log status=0
     [ $# -gt 0 ] || { echo "lint.sh: no source file has changed" && return; }
@@ -71,7 +71,8 @@ tidy() {
     cmake --build --preset dev --target e4r_commit e4r_perfetto >/dev/null
     log=$(mktemp)
     printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \
-        --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' >"$log" 2>&1 || status=$?
+        --extra-arg=-Wno-unused-command-line-argument --extra-arg=-Wno-unknown-warning-option \
+        --warnings-as-errors='*' >"$log" 2>&1 || status=$?
     grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' \
         "$log" || true
     rm -f "$log"

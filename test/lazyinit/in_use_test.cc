@@ -186,8 +186,8 @@ TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
     return run({"unshare", "--mount", "sh", "-c",
                 "mount -o noinit_itable " + loop.path() + " " + file("mnt") + " || exit 3; : >" +
                     file("mounted") + "; while [ ! -e " + file("end") +
-                    " ]; do sleep 0.05; done; " + "echo text >" + file("mnt") +
-                    "/new && umount " + file("mnt")});
+                    " ]; do sleep 0.05; done; " + "echo text >" + file("mnt") + "/new && umount " +
+                    file("mnt")});
   });
   while (!std::filesystem::exists(file("mounted")) &&
          elsewhere.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
