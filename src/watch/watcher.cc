@@ -117,7 +117,7 @@ Status Watcher::take_start() {
 }
 
 void Watcher::end_follower() {
-  if (incidents_ && incidents_->is_wanted()) write_capture();
+  if (incidents_ && incidents_->is_wanted()) write_capture(kept());
   if (reading_.valid()) reading_.wait();
   reading_ = {};
   pursuit_.reset();
@@ -256,13 +256,18 @@ void Watcher::look_for_incidents() {
     if (const auto picture = follower->picture()) incidents_->look(*picture, now, notes_);
     follower->ask();
   }
-  if (incidents_->is_due(now)) write_capture();
+  // The follower may not have come to its first checkpoint yet.
+  if (!incidents_->is_due(now)) return;
+  if (auto kept = this->kept()) write_capture(std::move(kept));
 }
 
-void Watcher::write_capture() {
+std::optional<FlightRecorder::Kept> Watcher::kept() const {
   const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
-  std::optional<FlightRecorder::Kept> kept;
-  if (follower != nullptr && follower->flight() != nullptr) kept = follower->flight()->kept();
+  if (follower == nullptr || follower->flight() == nullptr) return std::nullopt;
+  return follower->flight()->kept();
+}
+
+void Watcher::write_capture(std::optional<FlightRecorder::Kept> kept) {
   incidents_->collect(true, notes_);
   incidents_->write(std::move(kept), stream_->notes_for(start_.get(), options_.program), start_,
                     notes_);
@@ -324,7 +329,7 @@ Report Watcher::finish() {
     }
   }
   if (incidents_) {
-    if (incidents_->is_wanted()) write_capture();
+    if (incidents_->is_wanted()) write_capture(kept());
     incidents_->collect(true, notes_);
   }
   Report out = describe();

@@ -85,7 +85,9 @@ class Watcher {
   [[nodiscard]] std::uint64_t behind_ns() const;
   [[nodiscard]] Report describe();
   void look_for_incidents();
-  void write_capture();
+  // What a capture would have; nothing before the first checkpoint.
+  [[nodiscard]] std::optional<FlightRecorder::Kept> kept() const;
+  void write_capture(std::optional<FlightRecorder::Kept> kept);
   void end_follower();
 
   WatchOptions options_;

@@ -27,7 +27,7 @@ wait_for() {
         if grep -q -- "$1" watch.out watch.err; then return; fi
         sleep 0.1
     done
-    bad "no '$1' after two minutes: $(cat watch.err; tail -n 2 watch.out)"
+    bad "no '$1' after two minutes: $(cat watch.err; tail -n 1 watch.out; grep -o '"notes":\[[^]].*' watch.out)"
 }
 start_watch() {
     : >watch.out # until the shell has started it
@@ -83,16 +83,19 @@ VALIDATE
 ok "each line is a document of the schema"
 
 # The flight recorder, while several processes write and remove.
-# exact FILE: the capture has a checkpoint, and the model follows all of its decisions.
-exact() {
-    "$e4replay" verify "$1" --json verify.json >verify.out 2>&1 || bad "$1: $(cat verify.out)"
-    python3 - "$1" <<'PYTHON'
+# followed FILE: the capture has a checkpoint, and the model follows its decisions. Where several processes are in
+# the allocator at once, a decision may differ, but none that has no such race.
+followed() {
+    "$e4replay" verify "$1" --json verify.json >verify.out 2>&1 || [ $? = 3 ] || bad "$1: $(cat verify.out)"
+    python3 - "$1" <<'PYTHON' || bad "$1: $(cat verify.out)"
 import json, sys
 document = json.load(open("verify.json"))
 agreement = document["runs"][0]["agreement"]
 assert document["warm_start"]["checkpoint"] is True, document["warm_start"]
 assert agreement["requests"] > 200, agreement
-assert agreement["identical"] == agreement["requests"], (sys.argv[1], agreement)
+differing = agreement["requests"] - agreement["identical"]
+assert differing <= agreement["races"], (sys.argv[1], agreement)
+assert differing <= agreement["requests"] / 200, (sys.argv[1], agreement)
 PYTHON
 }
 # storm FILES: four processes write so many each. Leaves their pids in `writers`.
@@ -116,12 +119,12 @@ wait_for 'SIGUSR1: wrote .*flight-2.e4c'
 wait "${writers[@]}"
 end_watch
 [ "$(tell keeps files_written)" -ge 2 ] || bad "$(tell keeps)"
-exact flight.e4c
-exact flight-2.e4c
+followed flight.e4c
+followed flight-2.e4c
 "$e4replay" replay flight.e4c -p linux-6.12,linux-7.3 >replay.out 2>&1 || bad "$(cat replay.out)"
 "$e4replay" info flight.e4c | grep -q 'checkpoint' || bad "$("$e4replay" info flight.e4c)"
 rm -f flight*.e4c
-ok "the flight recorder's captures are followed in every decision"
+ok "the flight recorder's captures are followed"
 
 refused "lies on the recorded file system" "$e4replay" watch "$fs" --keep 10m -o "$fs/flight.e4c"
 start_watch "$fs" --json --interval 200ms --keep 1M --after 0 -o "$PWD/small/flight.e4c"
@@ -135,7 +138,7 @@ umount small
 kill -USR1 $watcher
 wait_for 'SIGUSR1: wrote .*small/flight.e4c'
 end_watch
-exact small/flight.e4c
+followed small/flight.e4c
 rm -r small
 ok "a full disk costs a capture, and the watch goes on"
 
@@ -203,7 +206,7 @@ wait_for '"follows":true'
 kill -STOP $watcher
 ./busy "$fs" 4000 400
 kill -CONT $watcher
-wait_for 'the kernel dropped events; taking a new start image'
+wait_for 'taking a new start image'
 wait_for '"starts":2'
 # A few files at a time: on a busy machine, more would be too many for these buffers again.
 for ((i = 0; i < 100; i++)); do
@@ -212,7 +215,7 @@ for ((i = 0; i < 100; i++)); do
     sleep 0.3
 done
 end_watch
-[ "$(tell lost_events)" -gt 0 ] || bad "no event was lost"
+[ "$(tell lost_events)" -gt 0 ] || bad "no event was lost: $(grep -o '"notes":\[[^]].*' watch.out)"
 [ "$(tell decisions)" -gt 50 ] || bad "$(tell decisions) decisions since then"
 [ $(($(tell decisions) - $(tell identical))) -le 5 ] || bad "$(tell identical) of $(tell decisions)"
 ok "after lost events it begins anew, and $(tell identical) of $(tell decisions) decisions are identical"
