@@ -170,6 +170,7 @@ class Page {
     const auto line = [&](const std::string& name, Style style, double Rates::*of,
                           const std::vector<Rates>& rates) {
       std::vector<double> values;
+      values.reserve(rates.size());
       for (const Rates& one : rates) values.push_back(one.*of);
       const double most = values.empty() ? 0 : *std::ranges::max_element(values);
       add({{padded(name, kNameWidth), style},

@@ -126,8 +126,10 @@ TEST_F(LibraryReplay, GivesTheSamePointsInThreads) {
   ASSERT_TRUE(wanted.ok()) << wanted.error().message;
   std::atomic<int> same = 0;
   {
+    constexpr int kThreads = 3;
     std::vector<std::jthread> threads;
-    for (int i = 0; i < 3; ++i)
+    threads.reserve(kThreads);
+    for (int i = 0; i < kThreads; ++i)
       threads.emplace_back([&, points = *sweep] {
         const auto point = points.point("cr1.5", settings);
         if (!point.ok() || names(*point) != "cr1.5" || point->text().empty()) return;
