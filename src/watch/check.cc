@@ -35,13 +35,22 @@ bool gets_clusters_back(allocator::Model& model, std::uint32_t group) {
 
 }  // namespace
 
+std::vector<bool> find_unexplained(const FsState& start, const std::vector<MbGroup>& kernel) {
+  std::vector<bool> out(start.group_count());
+  for (const MbGroup& line : kernel)
+    if (line.number < out.size())
+      out[line.number] = !stats::describe_difference(line, start.group(line.number)).empty();
+  return out;
+}
+
 GroupsComparison::GroupsComparison(const FsState& state) {
   before_.reserve(state.group_count());
   for (std::uint32_t number = 0; number < state.group_count(); ++number)
     before_.push_back(line_of(state.group(number)));
 }
 
-GroupsCheck GroupsComparison::compare(const KernelGroups& kernel, allocator::Model& model) const {
+GroupsCheck GroupsComparison::compare(const KernelGroups& kernel, allocator::Model& model,
+                                      const std::vector<bool>& unexplained) const {
   GroupsCheck out;
   out.time_ns = kernel.after_ns;
   const FsState& state = model.state();
@@ -56,6 +65,8 @@ GroupsCheck GroupsComparison::compare(const KernelGroups& kernel, allocator::Mod
     } else if (!stats::describe_difference(before, group).empty() ||
                gets_clusters_back(model, theirs.number)) {
       ++out.changed;
+    } else if (theirs.number < unexplained.size() && unexplained[theirs.number]) {
+      ++out.unexplained;
     } else {
       ++out.compared;
       out.differing.push_back(theirs.number);

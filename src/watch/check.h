@@ -20,11 +20,17 @@ struct KernelGroups {
 // What a comparison of a model with the kernel's mb_groups came to.
 struct GroupsCheck {
   std::uint64_t time_ns = 0;
-  std::uint64_t compared = 0;  // groups that nothing changed meanwhile
-  std::uint64_t changed = 0;   // groups of which the comparison says nothing
+  std::uint64_t compared = 0;     // groups that nothing changed meanwhile
+  std::uint64_t changed = 0;      // groups that changed meanwhile, so that it says nothing of them
+  std::uint64_t unexplained = 0;  // likewise: find_unexplained()
   std::vector<std::uint32_t> differing;
   std::string first;  // describes the first difference
 };
+
+// The groups in which the kernel held something in memory at the start that neither the events nor
+// the counters have explained: preallocations that no request has used since. By group.
+[[nodiscard]] std::vector<bool> find_unexplained(const state::FsState& start,
+                                                 const std::vector<state::MbGroup>& kernel);
 
 // Compares a model that follows a live kernel with the kernel's groups. The kernel was not stopped
 // while it printed them. So only groups count that stay as they are in the model, from before the
@@ -37,7 +43,8 @@ class GroupsComparison {
   // The model stands at the moment before the reading.
   explicit GroupsComparison(const state::FsState& state);
   // It stands at a moment after the reading.
-  [[nodiscard]] GroupsCheck compare(const KernelGroups& kernel, allocator::Model& model) const;
+  [[nodiscard]] GroupsCheck compare(const KernelGroups& kernel, allocator::Model& model,
+                                    const std::vector<bool>& unexplained = {}) const;
 
  private:
   std::vector<state::MbGroup> before_;

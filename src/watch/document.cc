@@ -25,6 +25,8 @@ json::object groups_json(const Picture& picture) {
   out["checks"] = picture.checks;
   out["compared"] = number_or_null(picture.check, [](const GroupsCheck& c) { return c.compared; });
   out["changed"] = number_or_null(picture.check, [](const GroupsCheck& c) { return c.changed; });
+  out["unexplained"] =
+      number_or_null(picture.check, [](const GroupsCheck& c) { return c.unexplained; });
   out["differing"] = number_or_null(
       picture.check, [](const GroupsCheck& c) { return std::uint64_t{c.differing.size()}; });
   out["first"] = picture.check ? picture.check->first : std::string();

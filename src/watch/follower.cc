@@ -110,6 +110,7 @@ Status Follower::make() {
   };
   auto model = replay::make_model(start_.source, *start_.policy, start_.tunables, &start_.warm);
   model_ = model.get();
+  unexplained_ = find_unexplained(model_->state(), start_.warm.groups);
   follow_ = std::make_unique<replay::OrderSearch>(start_.source, std::move(model), setup,
                                                   facts_of(start_.source));
   if (start_.keep)
@@ -246,7 +247,7 @@ void Follower::compare_if_due(std::uint64_t time_ns) {
     return;
   }
   if (!kernel_groups_ || time_ns < kernel_groups_->after_ns + GroupsComparison::kMarginNs) return;
-  checked_ = comparison_->compare(*kernel_groups_, *model_);
+  checked_ = comparison_->compare(*kernel_groups_, *model_, unexplained_);
   ++checks_;
   checking_ = false;
   asked_ = true;

@@ -165,6 +165,7 @@ class Follower {
   std::string last_difference_;
   std::optional<End> ends_;
   std::string why_;
+  std::vector<bool> unexplained_;  // find_unexplained()
   std::optional<GroupsComparison> comparison_;
   std::optional<GroupsCheck> checked_;
   std::uint64_t checks_ = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -62,6 +63,20 @@ TEST_F(GroupsChecks, NameTheGroupsThatDiffer) {
   EXPECT_EQ(check.differing, (std::vector<std::uint32_t>{7, 12}));
   EXPECT_EQ(check.first.find("group 7: free clusters "), 0u) << check.first;
   EXPECT_EQ(check.compared, kernel_.groups.size());
+}
+
+// At the start the kernel held clusters in group 7 that no event has shown.
+TEST_F(GroupsChecks, SayNothingOfAGroupThatNothingHasExplained) {
+  kernel_.groups[7].free -= 3;
+  const auto unexplained = watch::find_unexplained(model_->state(), kernel_.groups);
+  EXPECT_EQ(std::ranges::count(unexplained, true), 1);
+  EXPECT_TRUE(unexplained.at(7));
+  kernel_.groups[12].fragments += 1;
+  const GroupsCheck check =
+      GroupsComparison(model_->state()).compare(kernel_, *model_, unexplained);
+  EXPECT_EQ(check.differing, std::vector<std::uint32_t>{12});
+  EXPECT_EQ(check.unexplained, 1u);
+  EXPECT_EQ(check.compared, kernel_.groups.size() - 1);
 }
 
 // The kernel may have printed such a group before or after the change.
