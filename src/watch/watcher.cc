@@ -42,7 +42,8 @@ Result<std::vector<const allocator::Policy*>> policies_of(const std::string& rel
   std::vector<const allocator::Policy*> out;
   for (const allocator::Policy* policy : allocator::policies())
     if (allocator::stands_for(*policy, release)) out.push_back(policy);
-  std::ranges::stable_partition(out, [](const allocator::Policy* p) { return p->long_term; });
+  std::stable_partition(out.begin(), out.end(),
+                        [](const allocator::Policy* p) { return p->long_term; });
   if (out.empty())
     return error(
         "no policy here decides like Linux {} (`e4replay policies`), so it cannot be followed",
@@ -307,12 +308,13 @@ Report Watcher::describe() {
     if (const auto follower = pursuit_->follower()) out.picture = follower->picture();
   }
   if (incidents_) {
-    out.keeps.emplace();
-    out.keeps->files = incidents_->files();
-    out.keeps->last_file = incidents_->last_file();
+    Report::Keeps keeps;
+    keeps.files = incidents_->files();
+    keeps.last_file = incidents_->last_file();
     const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
     if (follower != nullptr && follower->flight() != nullptr)
-      out.keeps->held = follower->flight()->held();
+      keeps.held = follower->flight()->held();
+    out.keeps = std::move(keeps);
   }
   if (out.picture)
     for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_)

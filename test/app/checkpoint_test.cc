@@ -27,7 +27,6 @@ namespace e4r::app {
 namespace {
 
 using replay::Checkpoint;
-using replay::Op;
 using replay::OrderSearch;
 using trace::Event;
 
