@@ -16,7 +16,7 @@ namespace e4r::test {
 
 // A lock that tests of several programs share. A new mount namespace has copies of all mounts, so
 // it keeps a file system mounted that another test has unmounted and then looks at. Such a test
-// takes the lock alone.
+// takes the lock alone, as test/record/loop.sh does.
 class MountsLock {
  public:
   enum class How : int { shared = LOCK_SH, alone = LOCK_EX };

@@ -7,9 +7,14 @@
 skip() { echo "${0##*/}: $*" >&2 && exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 if [ -z "${E4R_OWN_MOUNTS:-}" ]; then
+    # The new namespace has copies of all mounts. The lock keeps out tests that have mounted something until they
+    # have unmounted it (MountsLock in test/lazyinit/mount.h).
+    exec 9>>"${TMPDIR:-/tmp}/e4r-test-mounts"
+    flock 9
     unshare --mount true 2>/dev/null || skip "cannot have mounts of its own"
     E4R_OWN_MOUNTS=yes exec unshare --mount --propagation private "$0" "$@"
 fi
+exec 9>&- # and with it the lock
 e4replay=$(realpath "$1")
 tracing=/sys/kernel/tracing
 [ -e $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null || skip "no tracefs"
@@ -25,6 +30,8 @@ cleanup() {
     sleep 0.1
     cd /
     fsfreeze --unfreeze "$fs" 2>/dev/null || true
+    # What a killed recorder has left would be taken for that of the next test with this loop device.
+    "$e4replay" record --clean >/dev/null 2>&1 || true
     for directory in "$work"/*/; do umount --lazy "$directory" 2>/dev/null || true; done
     for device in "${loops[@]}"; do losetup -d "$device" 2>/dev/null || true; done
     rm -rf --one-file-system "$work"

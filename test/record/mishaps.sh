@@ -70,6 +70,15 @@ the_recorder() {
     done
     bad "no guard after half a minute: $(cat delayed.out)"
 }
+# Waits until the guard has asked for the freeze: the ioctl FIFREEZE, which strace delays.
+wait_until_freezing() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        if grep -qi ' 0xc0045877 ' "/proc/$guard/syscall"; then return; fi
+        sleep 0.05
+    done
+    bad "no freeze after half a minute: $(cat delayed.out)"
+}
 # Waits until the guard waits for the recorder: then it has frozen the file system. A blocked write would prove
 # nothing, since a slow file system blocks too.
 wait_until_frozen() {
@@ -93,6 +102,7 @@ if strace -qq -o /dev/null -e inject=ioctl:delay_enter=1:when=1 true 2>/dev/null
     # The recorder is killed before the guard has frozen anything.
     delayed -f -e inject=ioctl:delay_enter=2000000:when=1
     the_recorder
+    wait_until_freezing
     kill -9 "$recorder"
     wait $tracer 2>/dev/null || true
     grep -q FIFREEZE strace.out || bad "killed too early: $(cat strace.out)"
