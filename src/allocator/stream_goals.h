@@ -72,8 +72,12 @@ class StreamGoals {
   }
   // Whether a search would record one of the inode's last goals so.
   [[nodiscard]] bool has(std::uint64_t ino, std::uint32_t group, std::uint32_t start) const {
-    return std::ranges::any_of(slots_[index(ino)].goals,
-                               [&](const Goal& goal) { return shows(goal, group, start); });
+    bool found = false;
+    for_each(ino, [&](const Goal& goal) {
+      found = shows(goal, group, start);
+      return !found;
+    });
+    return found;
   }
   // Whether a search for a stream would record this goal.
   [[nodiscard]] bool shows(const Goal& goal, std::uint32_t group, std::uint32_t start) const {
