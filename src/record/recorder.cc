@@ -2,9 +2,7 @@
 #include "record/recorder.h"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,16 +21,13 @@
 #include "record/volume.h"
 #include "trace/summary.h"
 #include "trace/trace.h"
+#include "util/units.h"
 
 namespace e4r::record {
 namespace {
 
 // The most that is lost if the recorder is killed.
 constexpr std::chrono::seconds kFlushEvery{1};
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& volume) {
   const bool mounted = volume.mount.has_value();
@@ -106,7 +101,7 @@ Result<capture::EndFacts> Recorder::finish(const std::string& reason,
   tracer_->report(summary_);
   E4R_CHECK(writer_->end_events(summary_));
   for (const auto& [name, text] : files) E4R_CHECK(writer_->text("end/" + name, text));
-  facts.time = utc_now();
+  facts.time = format_utc(std::time(nullptr));
   facts.events = summary_.events;
   facts.lost = tracer_->losses();
   facts.changes = changes_;
@@ -172,27 +167,12 @@ Status Recorder::write_start(const Start& start) {
 }
 
 capture::StartFacts Recorder::describe(const Start& start) const {
-  capture::StartFacts out;
-  utsname system = {};
-  ::uname(&system);
+  capture::StartFacts out = describe_machine(volume_, options_.clock);
   out.recorder = options_.program;
-  out.time = utc_now();
-  out.kernel = system.release;
-  out.kernel_version = system.version;
-  out.machine = system.machine;
-  out.device = fmt::format("{}:{}", trace::dev_major(volume_.dev), trace::dev_minor(volume_.dev));
-  out.device_name = volume_.device_name;
-  if (volume_.mount) {
-    out.mount_point = volume_.mount->point;
-    out.mount_options = volume_.mount->options;
-  }
+  out.time = format_utc(std::time(nullptr));
   out.command = options_.command;
-  out.clock = clock_name(options_.clock);
   out.events = inputs_ ? "full" : "minimal";
   out.snapshot = snapshot_name(snapshot_);
-  out.possible_cpus = possible_cpus().count;
-  out.rotational = is_rotational(volume_.device_name);
-  out.mounted = volume_.mount.has_value();
   out.settled = options_.settle;
   out.frozen_s = start.frozen_s;
   return out;

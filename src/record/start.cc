@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/start.h"
 
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
 #include <array>
 #include <utility>
 
 #include "record/freeze.h"
 #include "record/kernel_files.h"
+#include "trace/event.h"
 
 namespace e4r::record {
 namespace {
@@ -65,6 +69,26 @@ Result<Start> take_start(const Volume& volume, Snapshot snapshot,
   }
   E4R_CHECK(tracer.on());
   if (volume.mount) out.files = read_kernel_files(volume.device_name);
+  return out;
+}
+
+capture::StartFacts describe_machine(const Volume& volume, TraceClock clock) {
+  capture::StartFacts out;
+  utsname system = {};
+  ::uname(&system);
+  out.kernel = system.release;
+  out.kernel_version = system.version;
+  out.machine = system.machine;
+  out.device = fmt::format("{}:{}", trace::dev_major(volume.dev), trace::dev_minor(volume.dev));
+  out.device_name = volume.device_name;
+  out.mounted = volume.mount.has_value();
+  if (volume.mount) {
+    out.mount_point = volume.mount->point;
+    out.mount_options = volume.mount->options;
+  }
+  out.clock = clock_name(clock);
+  out.possible_cpus = possible_cpus().count;
+  out.rotational = is_rotational(volume.device_name);
   return out;
 }
 

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "capture/capture.h"
 #include "capture/image_parts.h"
+#include "record/merger.h"
 #include "record/tracer.h"
 #include "record/volume.h"
 #include "util/status.h"
@@ -38,6 +40,9 @@ struct Start {
 // freeze the mounted file system for at most `max_freeze`.
 [[nodiscard]] Result<Start> take_start(const Volume& volume, Snapshot snapshot,
                                        std::chrono::milliseconds max_freeze, Tracer& tracer);
+
+// What a capture says of the running kernel, the machine and the file system.
+[[nodiscard]] capture::StartFacts describe_machine(const Volume& volume, TraceClock clock);
 
 // The tunables, and the line of /proc/mounts, which also holds settings.
 [[nodiscard]] std::string noted_tunables(const Volume& volume);

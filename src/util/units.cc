@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "util/units.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -89,6 +91,10 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   value *= static_cast<double>(unit);
   if (!(value < 18446744073709551615.0)) return bad_size(text);
   return static_cast<std::uint64_t>(std::llround(value));
+}
+
+std::string format_utc(std::time_t time) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
 }
 
 std::string format_size(std::uint64_t bytes) {

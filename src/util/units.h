@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,9 @@ inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
 // "512 B", "4.0 KiB", "1.5 GiB": one digit after the point from KiB up.
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
+
+// "2026-01-31T23:59:59Z".
+[[nodiscard]] std::string format_utc(std::time_t time);
 
 // 1234567 -> "1,234,567", for tables for people.
 [[nodiscard]] std::string format_count(std::uint64_t n);

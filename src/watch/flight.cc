@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch/flight.h"
 
-#include <fmt/chrono.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "image/bitmaps.h"
 #include "trace/summary.h"
 #include "trace/writer.h"
+#include "util/units.h"
 
 namespace e4r::watch {
 namespace {
@@ -175,10 +175,6 @@ FlightRecorder::Held FlightRecorder::held() const {
 
 namespace {
 
-std::string utc(std::time_t time) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
-}
-
 // The image of the moment, in memory.
 Result<Fd> image_of(const FlightRecorder::Moment& moment, const std::string& start_path) {
   const image::OpenOptions open = {.load_bitmaps = false};
@@ -213,7 +209,7 @@ Status write_parts(const FlightRecorder::Kept& kept, const FlightNotes& notes,
   const double seconds = static_cast<double>(last_ns - first_ns) / 1e9;
   capture::StartFacts start = notes.start;
   const std::time_t now = std::time(nullptr);
-  start.time = utc(now - static_cast<std::time_t>(seconds));
+  start.time = format_utc(now - static_cast<std::time_t>(seconds));
   start.snapshot = "checkpoint";
   start.events = "minimal";
   start.mounted = true;
@@ -229,7 +225,7 @@ Status write_parts(const FlightRecorder::Kept& kept, const FlightNotes& notes,
       [&](std::span<const Event> events) { return writer.events(events, notes.generation); }));
   E4R_CHECK(writer.end_events(summary));
   capture::EndFacts end;
-  end.time = utc(now);
+  end.time = format_utc(now);
   end.reason = notes.reason;
   end.elapsed_s = seconds;
   end.events = summary.events;

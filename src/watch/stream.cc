@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch/stream.h"
 
-#include <sys/utsname.h>
-
 #include <utility>
 
 #include "allocator/policy.h"
@@ -90,22 +88,8 @@ Status Stream::pump(Backlog& backlog, bool all) {
 
 FlightNotes Stream::notes_for(const LiveStart* start, const std::string& program) const {
   FlightNotes out;
-  utsname system = {};
-  ::uname(&system);
+  out.start = record::describe_machine(volume_, kClock);
   out.start.recorder = program;
-  out.start.kernel = system.release;
-  out.start.kernel_version = system.version;
-  out.start.machine = system.machine;
-  out.start.device =
-      fmt::format("{}:{}", trace::dev_major(volume_.dev), trace::dev_minor(volume_.dev));
-  out.start.device_name = volume_.device_name;
-  if (volume_.mount) {
-    out.start.mount_point = volume_.mount->point;
-    out.start.mount_options = volume_.mount->options;
-  }
-  out.start.clock = record::clock_name(kClock);
-  out.start.possible_cpus = record::possible_cpus().count;
-  out.start.rotational = record::is_rotational(volume_.device_name);
   out.generation = tracer_->generation();
   if (start == nullptr) return out;
   out.start.frozen_s = start->frozen_s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch/watcher.h"
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -26,10 +26,6 @@ constexpr std::uint64_t kShedBytes = 64 << 20, kMostBytes = 256 << 20;
 constexpr std::uint64_t kShedNs = 5'000'000'000;
 constexpr std::chrono::seconds kPatience{30};  // with figures that are so far behind
 constexpr std::chrono::seconds kLookEvery{1}, kSecondCheck{2}, kLongestPause{60};
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 std::string running_release() {
   utsname system = {};
@@ -180,7 +176,7 @@ void Watcher::keep_up() {
 
 // How far the figures are behind the events; 0 before there are figures.
 std::uint64_t Watcher::behind_ns() const {
-  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  const auto follower = this->follower();
   if (follower == nullptr) return 0;
   const std::uint64_t until = pursuit_->backlog().state().until_ns;
   return until - std::min(until, follower->followed_ns());
@@ -251,7 +247,7 @@ void Watcher::look_for_incidents() {
   constexpr std::chrono::seconds kEvery{1};
   incidents_->collect(false, notes_);
   const auto now = Steady::now();
-  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  const auto follower = this->follower();
   if (follower != nullptr && now >= figures_at_) {
     figures_at_ = now + kEvery;
     if (const auto picture = follower->picture()) incidents_->look(*picture, now, notes_);
@@ -262,8 +258,12 @@ void Watcher::look_for_incidents() {
   if (auto kept = this->kept()) write_capture(std::move(kept));
 }
 
+std::shared_ptr<Follower> Watcher::follower() const {
+  return pursuit_ == nullptr ? nullptr : pursuit_->follower();
+}
+
 std::optional<FlightRecorder::Kept> Watcher::kept() const {
-  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  const auto follower = this->follower();
   if (follower == nullptr || follower->flight() == nullptr) return std::nullopt;
   return follower->flight()->kept();
 }
@@ -276,7 +276,7 @@ void Watcher::write_capture(std::optional<FlightRecorder::Kept> kept) {
 
 Report Watcher::report() {
   constexpr std::chrono::milliseconds kMost{200}, kStep{2};
-  const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+  const auto follower = this->follower();
   if (follower == nullptr) return describe();
   const auto before = follower->picture();
   follower->ask();
@@ -289,7 +289,7 @@ Report Watcher::report() {
 Report Watcher::describe() {
   Report out;
   const record::Volume& volume = stream_->volume();
-  out.time = utc_now();
+  out.time = format_utc(std::time(nullptr));
   out.device = fmt::format("{}:{}", trace::dev_major(volume.dev), trace::dev_minor(volume.dev));
   out.device_name = volume.device_name;
   if (volume.mount) out.mount_point = volume.mount->point;
@@ -311,7 +311,7 @@ Report Watcher::describe() {
     Report::Keeps keeps;
     keeps.files = incidents_->files();
     keeps.last_file = incidents_->last_file();
-    const auto follower = pursuit_ == nullptr ? nullptr : pursuit_->follower();
+    const auto follower = this->follower();
     if (follower != nullptr && follower->flight() != nullptr)
       keeps.held = follower->flight()->held();
     out.keeps = std::move(keeps);

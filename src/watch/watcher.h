@@ -85,6 +85,8 @@ class Watcher {
   [[nodiscard]] std::uint64_t behind_ns() const;
   [[nodiscard]] Report describe();
   void look_for_incidents();
+  // Null: the thread is lost, or the first attempt has not begun.
+  [[nodiscard]] std::shared_ptr<Follower> follower() const;
   // What a capture would have; nothing before the first checkpoint.
   [[nodiscard]] std::optional<FlightRecorder::Kept> kept() const;
   void write_capture(std::optional<FlightRecorder::Kept> kept);
