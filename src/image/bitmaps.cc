@@ -232,6 +232,13 @@ Status copy_and_change(const std::string& source, const OutputName& name, Change
   return out.commit();
 }
 
+// `name`: of the copy, in messages.
+Status fill_with_bitmaps(const InputFile& from, const Fd& copy, const std::string& name,
+                         const NewBitmap& bitmap) {
+  E4R_CHECK(copy_sparse(from, copy.get(), name));
+  return change_ext2(copy.path(), name, [&](ext2_filsys fs) { return store_all(fs, bitmap); });
+}
+
 }  // namespace
 
 Status write_with_bitmaps(const std::string& source, const OutputName& out,
@@ -245,9 +252,7 @@ Result<Fd> anonymous_with_bitmaps(const std::string& source, const std::string& 
                                   const NewBitmap& bitmap) {
   E4R_TRY(const InputFile from, InputFile::open(source));
   E4R_TRY(Fd copy, anonymous_file(directory));
-  E4R_CHECK(copy_sparse(from, copy.get(), directory));
-  E4R_CHECK(
-      change_ext2(copy.path(), directory, [&](ext2_filsys fs) { return store_all(fs, bitmap); }));
+  E4R_CHECK(fill_with_bitmaps(from, copy, directory, bitmap));
   return copy;
 }
 
@@ -255,9 +260,7 @@ Result<Fd> memory_with_bitmaps(const std::string& source, const NewBitmap& bitma
   E4R_TRY(const InputFile from, InputFile::open(source));
   Fd copy = memory_file("e4replay image", from.size());
   if (!copy.is_open()) return error("cannot hold an image in memory: {}", errno_text(errno));
-  E4R_CHECK(copy_sparse(from, copy.get(), "an image in memory"));
-  E4R_CHECK(change_ext2(copy.path(), "the image in memory",
-                        [&](ext2_filsys fs) { return store_all(fs, bitmap); }));
+  E4R_CHECK(fill_with_bitmaps(from, copy, "an image in memory", bitmap));
   return copy;
 }
 
