@@ -69,15 +69,10 @@ Result<Condition> parse(const std::string& text, const FigureNames& names) {
   return out;
 }
 
-std::optional<Condition::Number> number_of(const Value& value) {
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
-  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
-  return std::nullopt;
-}
-
 std::optional<bool> holds(const Condition& condition, const FigureCase& one) {
   return condition.holds(
-      {[&one](std::size_t index) { return number_of(one.figures[index]); }, {one.name}});
+      {[&one](std::size_t index) { return results::exact_number_of(one.figures[index]); },
+       {one.name}});
 }
 
 // "for CASE: FIGURE is 12, FIGURE is 3"

@@ -28,6 +28,12 @@ std::optional<double> number_of(const Value& value) {
   return std::nullopt;
 }
 
+std::optional<Condition::Number> exact_number_of(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return std::nullopt;
+}
+
 std::string text_of(const Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return format_count(*count);
   if (const auto* ratio = std::get_if<double>(&value)) return fmt::format("{:.2f}", *ratio);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "results/outcome.h"
+#include "util/condition.h"
 
 namespace e4r::results {
 
@@ -23,6 +24,9 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);
+
+// Likewise, and a count stays one, which a condition compares exactly.
+[[nodiscard]] std::optional<Condition::Number> exact_number_of(const Value& value);
 
 // "1,234", "1.25", or "-" for an empty value.
 [[nodiscard]] std::string text_of(const Value& value);

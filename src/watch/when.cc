@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "results/rows.h"
 #include "util/text.h"
@@ -52,11 +51,8 @@ bool When::holds(const Picture& picture) const {
     const Figure& figure = figures_[index];
     const auto column = std::ranges::find(picture.columns, figure.column, &Column::name);
     if (column == picture.columns.end() || !column->of(figure.window)) return std::nullopt;
-    const results::Value value =
-        results::rows(results::Teller::watch)[figure.row].of(*column->of(figure.window));
-    if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
-    if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
-    return std::nullopt;
+    const results::Row& row = results::rows(results::Teller::watch)[figure.row];
+    return results::exact_number_of(row.of(*column->of(figure.window)));
   };
   return condition_.holds({value_of, {}}).value_or(false);
 }
