@@ -9,7 +9,6 @@
 #include "guest/kernel.h"
 #include "guest/kernel_file.h"
 #include "plugin/load.h"
-#include "replay/checkpoint.h"
 #include "replay/engine.h"
 #include "replay/explain.h"
 #include "stats/layout.h"
@@ -110,10 +109,8 @@ bool begins_cold(const allocator::Policy& policy, const Inputs& inputs) {
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
   if (!begins_cold(policy, inputs)) return;
-  const replay::Checkpoint* const from = inputs.warm->checkpoint.get();
-  const std::size_t preallocs =
-      from != nullptr ? from->preallocs.size() : inputs.warm->preallocs.size();
-  const std::size_t streams = from != nullptr ? from->streams.size() : inputs.warm->streams.size();
+  const std::size_t preallocs = inputs.warm->prealloc_count();
+  const std::size_t streams = inputs.warm->stream_count();
   listener.warn(
       fmt::format("{} begins without what the file system held in memory when recording began: {} "
                   "preallocations, {} stream goals",

@@ -330,10 +330,6 @@ void restore_streams(const Checkpoint& from, allocator::Allocator& allocator) {
 
 void Checkpoint::put_into(allocator::Model& model) const {
   FsState& state = model.own_state();
-  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
-    state.load(group);
-    state.mark_read(state.group(group));
-  }
   restore(preallocs, state);
   restore_freed(*this, state);
   const std::uint32_t limit = state.geometry().clusters_per_group;

@@ -79,8 +79,9 @@ struct Checkpoint {
                                                std::vector<std::uint32_t> freeing_data);
   // Whether it can belong to the start image. The Error says what does not.
   [[nodiscard]] Status check(const state::Source& source) const;
-  // Puts it into the state of a model that was made of the start image. The checkpoint has passed
-  // check(). A model with another index of groups has its lists in ascending order.
+  // Puts it into the state of a model that was made of the start image, and whose groups
+  // are loaded. The checkpoint has passed check(). A model with another index of groups has its
+  // lists in ascending order.
   void put_into(allocator::Model& model) const;
 
   // The form in which a capture holds it (docs/capture-format.md). `keep_file`: whether to write

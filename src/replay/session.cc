@@ -147,10 +147,10 @@ class Session::Replays {
 };
 
 TraceFacts Session::Replays::facts() const {
-  return {start().loaded, start().from,
-          trace_.summary().count(trace::EventKind::discard_blocks) > 0 ||
-              (start().from != nullptr && source_.geometry.discard),
-          trims_};
+  const TraceStart from = start();
+  const bool discards = trace_.summary().count(trace::EventKind::discard_blocks) > 0 ||
+                        (from.from != nullptr && source_.geometry.discard);
+  return {from.loaded, from.from, discards, trims_};
 }
 
 template <class Driver, class... Inputs>

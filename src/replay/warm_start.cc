@@ -390,16 +390,24 @@ class Ranking {
 
 }  // namespace
 
+std::size_t WarmStart::prealloc_count() const {
+  return checkpoint != nullptr ? checkpoint->preallocs.size() : preallocs.size();
+}
+
+std::size_t WarmStart::stream_count() const {
+  return checkpoint != nullptr ? checkpoint->streams.size() : streams.size();
+}
+
 void WarmStart::put_into(allocator::Model& model) const {
   state::FsState& state = model.own_state();
+  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
+    state.load(group);
+    state.mark_read(state.group(group));
+  }
   if (checkpoint != nullptr) {
     checkpoint->put_into(model);
     for (const Precedence& p : behind_checkpoint) state.put_before(p.lists, p.group, p.other);
     return;
-  }
-  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
-    state.load(group);
-    state.mark_read(state.group(group));
   }
   for (const allocator::PlantedPrealloc& pa : preallocs) model.allocator().plant(pa);
   model.allocator().plant(streams);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -51,6 +52,10 @@ struct WarmStart {
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;
   std::uint64_t groups_not_explained = 0;  // groups whose counters still differ from the kernel's
+
+  // How many preallocations and stream goals it has.
+  [[nodiscard]] std::size_t prealloc_count() const;
+  [[nodiscard]] std::size_t stream_count() const;
 
   // Puts all of it into the state, and loads every group.
   void put_into(allocator::Model& model) const;

@@ -2,7 +2,6 @@
 #include <boost/json.hpp>
 
 #include "json/text.h"
-#include "replay/checkpoint.h"
 #include "report/fragmented.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
@@ -47,15 +46,13 @@ json::object contradictions_json(const replay::Contradictions& contradictions) {
 }
 
 json::object warm_json(const replay::WarmStart& warm) {
-  const replay::Checkpoint* const from = warm.checkpoint.get();
-  json::object out = {
-      {"preallocations", from != nullptr ? from->preallocs.size() : warm.preallocs.size()},
-      {"clusters_shown_by_trace", warm.shown_by_trace},
-      {"clusters_found_by_counters", warm.found_by_counters},
-      {"clusters_not_found", warm.not_found},
-      {"groups_not_explained", warm.groups_not_explained},
-      {"list_order_decisions", warm.precedences}};
-  if (from != nullptr) out["checkpoint"] = true;
+  json::object out = {{"preallocations", warm.prealloc_count()},
+                      {"clusters_shown_by_trace", warm.shown_by_trace},
+                      {"clusters_found_by_counters", warm.found_by_counters},
+                      {"clusters_not_found", warm.not_found},
+                      {"groups_not_explained", warm.groups_not_explained},
+                      {"list_order_decisions", warm.precedences}};
+  if (warm.checkpoint != nullptr) out["checkpoint"] = true;
   return out;
 }
 

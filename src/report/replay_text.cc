@@ -22,8 +22,7 @@ std::string warm_start(const ReplayReport& report) {
   if (w.checkpoint != nullptr)
     return fmt::format(
         "start  a checkpoint of the recorder's model: {} preallocations, {} freed extents that "
-        "wait "
-        "for a commit\n",
+        "wait for a commit\n",
         format_count(w.checkpoint->preallocs.size()), format_count(w.checkpoint->freed.size()));
   std::string out = fmt::format(
       "start  mounted before, with {} clusters preallocated as the trace shows, {} as mb_groups "
