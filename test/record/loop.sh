@@ -21,6 +21,9 @@ tracing=/sys/kernel/tracing
 modprobe ext4 2>/dev/null || true
 [ -d $tracing/events/ext4/ext4_mballoc_alloc ] || skip "this kernel has no events of ext4"
 
+# What a killed recorder has left would be taken for that of this test, if both have the same loop device.
+"$e4replay" record --clean >/dev/null 2>&1 || true
+
 work=$(mktemp -d)
 fs=$work/fs
 loops=()
@@ -30,7 +33,6 @@ cleanup() {
     sleep 0.1
     cd /
     fsfreeze --unfreeze "$fs" 2>/dev/null || true
-    # What a killed recorder has left would be taken for that of the next test with this loop device.
     "$e4replay" record --clean >/dev/null 2>&1 || true
     for directory in "$work"/*/; do umount --lazy "$directory" 2>/dev/null || true; done
     for device in "${loops[@]}"; do losetup -d "$device" 2>/dev/null || true; done
