@@ -88,7 +88,7 @@ class Backlog::Reader final : public trace::EventSource {
   Result<std::span<const Event>> next() override {
     constexpr std::chrono::milliseconds kPause{50};
     for (;;) {
-      between_(caught_up_);
+      E4R_CHECK(between_(caught_up_));
       std::unique_lock lock(backlog_.mutex_);
       if (backlog_.stopped_) return error("stopped");
       if (at_ < backlog_.added_) {

@@ -43,8 +43,9 @@ class Backlog {
   [[nodiscard]] bool has_ended() const;
 
   // Called on the reader's thread before each batch, and every 50 ms while the reader waits. Gets
-  // the time before which all events have been passed on, or nothing while events wait.
-  using Between = std::function<void(std::optional<std::uint64_t> until_ns)>;
+  // the time before which all events have been passed on, or nothing while events wait. The reader
+  // returns its Error.
+  using Between = std::function<Status(std::optional<std::uint64_t> until_ns)>;
   // A reader from the first event, whose next() waits for events. One reader at a time. The backlog
   // must outlive it.
   [[nodiscard]] std::unique_ptr<trace::EventSource> read(Between between);

@@ -35,11 +35,14 @@ bool gets_clusters_back(allocator::Model& model, std::uint32_t group) {
 
 }  // namespace
 
-std::vector<bool> find_unexplained(const FsState& start, const std::vector<MbGroup>& kernel) {
+std::vector<bool> find_unexplained(const FsState& start, const replay::WarmStart& warm) {
   std::vector<bool> out(start.group_count());
-  for (const MbGroup& line : kernel)
+  for (const MbGroup& line : warm.groups)
     if (line.number < out.size())
       out[line.number] = !stats::describe_difference(line, start.group(line.number)).empty();
+  for (const allocator::PlantedPrealloc& pa : warm.preallocs)
+    if (pa.owner == allocator::PlantedPrealloc::kNobody && pa.group < out.size())
+      out[pa.group] = true;
   return out;
 }
 

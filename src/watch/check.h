@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/model.h"
+#include "replay/warm_start.h"
 #include "state/group.h"
 
 namespace e4r::watch {
@@ -27,10 +28,11 @@ struct GroupsCheck {
   std::string first;  // describes the first difference
 };
 
-// The groups in which the kernel held something in memory at the start that neither the events nor
-// the counters have explained: preallocations that no request has used since. By group.
+// The groups in which the kernel held something in memory at the start that no event has shown:
+// preallocations that no request has used since. Either the counters do not explain them, or the
+// counters alone have placed them, which may be the wrong place. By group.
 [[nodiscard]] std::vector<bool> find_unexplained(const state::FsState& start,
-                                                 const std::vector<state::MbGroup>& kernel);
+                                                 const replay::WarmStart& warm);
 
 // Compares a model that follows a live kernel with the kernel's groups. The kernel was not stopped
 // while it printed them. So only groups count that stay as they are in the model, from before the

@@ -110,7 +110,7 @@ Status Follower::make() {
   };
   auto model = replay::make_model(start_.source, *start_.policy, start_.tunables, &start_.warm);
   model_ = model.get();
-  unexplained_ = find_unexplained(model_->state(), start_.warm.groups);
+  unexplained_ = find_unexplained(model_->state(), start_.warm);
   follow_ = std::make_unique<replay::OrderSearch>(start_.source, std::move(model), setup,
                                                   facts_of(start_.source));
   if (start_.keep)
@@ -142,13 +142,14 @@ Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint6
   learn_at_ = learn_at;
   most_kept_ = most_kept;
   keeps_ = backlog.state().keeps;
-  const auto events =
-      backlog.read([&](std::optional<std::uint64_t> until_ns) { between(backlog, until_ns); });
+  const auto events = backlog.read(
+      [&](std::optional<std::uint64_t> until_ns) { return between(backlog, until_ns); });
   Shown shown(*events, flight_.get());
   replay::OpReader ops(shown, start_.source.geometry, true, replay::kTraceOrder);
   while (!ends_) {
     const Result<const Op*> op = ops.next();
     if (!op.ok()) {
+      if (ends_) break;
       why_ = op.error().message;
       return why_ == "stopped" ? End::stopped : End::failed;
     }
@@ -184,7 +185,7 @@ Status Follower::take(const Op& op) {
       last_difference_ =
           fmt::format("{}: kernel {}, model {}", last.fields, last.recorded, last.modelled);
   }
-  if (keeps_ && agreement.differing() > 0 && ordinal_ >= learn_at_) ends_ = End::learn_again;
+  if (agreement.differing() > 0 && may_learn()) ends_ = End::learn_again;
   if (!keeps_ && ++steps_ % kForgetEvery == 0) {
     follow_->forget_inputs();
     follow_->forget_order();
@@ -219,7 +220,7 @@ void Follower::drop_if_shed() {
   for (std::size_t i = 0; why && i < shadows_.size(); ++i) drop(i, *why);
 }
 
-void Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns) {
+Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns) {
   if (until_ns) pass_time(*until_ns);
   drop_if_shed();
   if (keeps_ && backlog.state().bytes >= most_kept_) {
@@ -227,6 +228,7 @@ void Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns) 
     backlog.forget();
   }
   if (asked_.exchange(false)) publish();
+  return ends_ ? error("the run has ended") : Status();
 }
 
 // All operations before that time have taken effect.
@@ -249,6 +251,8 @@ void Follower::compare_if_due(std::uint64_t time_ns) {
   if (!kernel_groups_ || time_ns < kernel_groups_->after_ns + GroupsComparison::kMarginNs) return;
   checked_ = comparison_->compare(*kernel_groups_, *model_, unexplained_);
   ++checks_;
+  if ((!checked_->differing.empty() || checked_->unexplained > 0) && may_learn())
+    ends_ = End::learn_again;
   checking_ = false;
   asked_ = true;
   comparison_.reset();

@@ -88,8 +88,9 @@ class Follower {
   [[nodiscard]] static Result<std::unique_ptr<Follower>> create(const StartPoint& start);
 
   // Follows all events of the backlog, until it ends. `learn_at`: the number of events from which
-  // on a decision that differs, or has differed, ends the run. Events are kept until the backlog
-  // has `most_kept` bytes; then `learn_at` has no effect any more.
+  // on a difference ends the run: of a decision, now or earlier, or of a group in a comparison.
+  // Events are kept until the backlog has `most_kept` bytes; then `learn_at` has no effect any
+  // more.
   [[nodiscard]] End run(Backlog& backlog, std::uint64_t learn_at, std::uint64_t most_kept);
   [[nodiscard]] const std::string& why() const { return why_; }
   // The order of the kernel's lists, as far as decisions have shown it.
@@ -136,7 +137,8 @@ class Follower {
 
   [[nodiscard]] Status take(const replay::Op& op);
   void let_shadows_decide();
-  void between(Backlog& backlog, std::optional<std::uint64_t> until_ns);
+  [[nodiscard]] Status between(Backlog& backlog, std::optional<std::uint64_t> until_ns);
+  [[nodiscard]] bool may_learn() const { return keeps_ && ordinal_ >= learn_at_; }
   void pass_time(std::uint64_t time_ns);
   void compare_if_due(std::uint64_t time_ns);
   void drop(std::size_t shadow, const std::string& why);

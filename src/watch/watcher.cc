@@ -94,7 +94,7 @@ Status Watcher::take_start() {
   shed_ = false;
   behind_since_.reset();
   dropped_told_ = 0;
-  judged_ = 0;
+  judged_ns_ = 0;
   doubted_.clear();
   pause_ = std::chrono::seconds(1);
   volume_watch_.emplace(stream_->volume());
@@ -201,8 +201,8 @@ Status Watcher::look_around() {
 void Watcher::check_groups() {
   if (const auto follower = pursuit_->follower()) {
     if (const auto picture = follower->picture();
-        picture && picture->checks > judged_ && picture->check) {
-      judged_ = picture->checks;
+        picture && picture->check && picture->check->time_ns > judged_ns_) {
+      judged_ns_ = picture->check->time_ns;
       judge(*picture->check);
       return;
     }

@@ -111,7 +111,7 @@ class Watcher {
   std::chrono::seconds pause_{1};  // before the next attempt to start again
 
   std::future<KernelGroups> reading_;   // of mb_groups
-  std::uint64_t judged_ = 0;            // Picture::checks
+  std::uint64_t judged_ns_ = 0;         // GroupsCheck::time_ns of the last one
   std::vector<std::uint32_t> doubted_;  // groups that differed in the last comparison
 };
 

@@ -25,7 +25,9 @@ std::vector<Event> some_events(std::uint64_t from, std::uint64_t count) {
   return out;
 }
 
-void nothing_between(std::optional<std::uint64_t>) {}
+Status nothing_between(std::optional<std::uint64_t>) {
+  return {};
+}
 
 // Reads to the end. The Error ends the reading, too.
 std::vector<Event> read_all(trace::EventSource& source) {
@@ -84,6 +86,7 @@ TEST(Backlog, SaysUpToWhenTheReaderHasPassedOnAll) {
   const auto reader = backlog.read([&](std::optional<std::uint64_t> ns) {
     until = ns;
     if (ns) backlog.end();
+    return Status();
   });
   backlog.add(some_events(0, 10), 77);
   ASSERT_EQ(reader->next()->size(), 10u);
@@ -101,6 +104,17 @@ TEST(Backlog, AReaderWaitsForAnotherThread) {
   });
   EXPECT_EQ(read_all(*backlog.read(nothing_between)), some_events(0, 50'000));
   writer.join();
+}
+
+TEST(Backlog, EndsAReaderThatNeedsNoMore) {
+  Backlog backlog;
+  backlog.add(some_events(0, 10), 77);
+  const auto reader = backlog.read(
+      [](std::optional<std::uint64_t> ns) { return ns ? Status(error("enough")) : Status(); });
+  ASSERT_EQ(reader->next()->size(), 10u);
+  const auto batch = reader->next();
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.error().message, "enough");
 }
 
 TEST(Backlog, CanBeStoppedWhileAReaderWaits) {

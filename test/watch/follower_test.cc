@@ -159,40 +159,58 @@ TEST(Follower, DropsItsShadows) {
 }
 
 // A reading of mb_groups that began behind the last event. The kernel stands where another follower
-// stands.
+// stands, or has one free cluster more in group 3.
+Follower::End compare(const HalfSeen& half, const Follower& other, bool differs,
+                      std::uint64_t learn_at, std::shared_ptr<Follower>& follower) {
+  const state::FsState& end = other.recorded().state();
+  Backlog backlog;
+  add_events(backlog, half.events());
+  const std::uint64_t last = half.events().back().time_ns;
+  constexpr std::uint64_t kMargin = 2 * watch::GroupsComparison::kMarginNs;
+  follower = *Follower::create(half.start(true));
+  watch::KernelGroups kernel;
+  kernel.after_ns = last + 2 * kMargin;
+  for (std::uint32_t group = 0; group < end.group_count(); ++group)
+    kernel.groups.push_back(shown_of(end.group(group)));
+  if (differs) kernel.groups[3].free += 1;
+  follower->begin_check(last + kMargin);
+  follower->end_check(kernel);
+  std::thread time([&] {
+    for (int step = 1; step <= 6; ++step) {
+      backlog.add({}, last + step * kMargin);
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
+    backlog.end();
+  });
+  const Follower::End out = follower->run(backlog, learn_at, 1 << 20);
+  time.join();
+  return out;
+}
+
 TEST(Follower, ComparesWithTheKernelsGroups) {
   const HalfSeen half("linux-7.3");
   const auto other = follow(half.start(true), half.events());
-  const state::FsState& end = other->recorded().state();
   for (const bool differs : {false, true}) {
-    Backlog backlog;
-    add_events(backlog, half.events());
-    const std::uint64_t last = half.events().back().time_ns;
-    constexpr std::uint64_t kMargin = 2 * watch::GroupsComparison::kMarginNs;
-    const auto follower = *Follower::create(half.start(true));
-    watch::KernelGroups kernel;
-    kernel.after_ns = last + 2 * kMargin;
-    for (std::uint32_t group = 0; group < end.group_count(); ++group)
-      kernel.groups.push_back(shown_of(end.group(group)));
-    if (differs) kernel.groups[3].free += 1;
-    follower->begin_check(last + kMargin);
-    follower->end_check(kernel);
-    std::thread time([&] {
-      for (int step = 1; step <= 6; ++step) {
-        backlog.add({}, last + step * kMargin);
-        std::this_thread::sleep_for(std::chrono::milliseconds(60));
-      }
-      backlog.end();
-    });
-    ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
-    time.join();
+    std::shared_ptr<Follower> follower;
+    ASSERT_EQ(compare(half, *other, differs, kNever, follower), Follower::End::over);
     ASSERT_TRUE(follower->picture()->check);
     EXPECT_EQ(follower->picture()->checks, 1u);
     const watch::GroupsCheck& check = *follower->picture()->check;
     EXPECT_EQ(check.differing,
               differs ? std::vector<std::uint32_t>{3} : std::vector<std::uint32_t>());
-    EXPECT_EQ(check.compared, kernel.groups.size());
+    EXPECT_EQ(check.compared, other->recorded().state().group_count());
   }
+}
+
+// Every decision is as recorded, but later events may show what the group held at the start.
+TEST(Follower, LearnsFromGroupsThatDiffer) {
+  const HalfSeen half("linux-7.3", 20, 5);
+  const auto other = follow(half.start(true), half.events());
+  ASSERT_EQ(other->recorded().agreement().differing(), 0u);
+  std::shared_ptr<Follower> follower;
+  EXPECT_EQ(compare(half, *other, false, 0, follower), Follower::End::over);
+  EXPECT_EQ(compare(half, *other, true, 0, follower), Follower::End::learn_again);
+  EXPECT_EQ(compare(half, *other, true, half.events().size() + 1, follower), Follower::End::over);
 }
 
 // Follows with what the counters show of the memory, and then with what the events show.
