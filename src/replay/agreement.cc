@@ -141,7 +141,7 @@ void Agreement::diverge(const Op& op, Race race, std::string fields, std::string
   last_divergence = requests;
   if (divergences.size() == kListed) return;
   divergences.push_back({requests, op.ordinal, op.time_ns, op.pid, op.ino, race, std::move(fields),
-                         describe(op.closing), std::move(modelled)});
+                         describe(op.closing), std::move(modelled), op.closing.result.group});
 }
 
 }  // namespace e4r::replay

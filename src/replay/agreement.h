@@ -19,10 +19,11 @@ struct Divergence {
   std::uint64_t time_ns = 0;
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  Race race = Race::none;  // what another thread did meanwhile, or left in the stream goal before
-  std::string fields;      // names of the fields that differ, comma-separated
-  std::string recorded;    // the closing event as the trace prints it
-  std::string modelled;    // the model's decision in the same form
+  Race race = Race::none;   // what another thread did meanwhile, or left in the stream goal before
+  std::string fields;       // names of the fields that differ, comma-separated
+  std::string recorded;     // the closing event as the trace prints it
+  std::string modelled;     // the model's decision in the same form
+  std::uint32_t group = 0;  // of the recorded result
 };
 
 // How many of the model's decisions equal the recorded kernel's, counted over the decisions that

@@ -5,9 +5,14 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
-#include <optional>
+#include <span>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "replay/group_counts.h"
+#include "replay/hidden_tails.h"
 #include "state/buddy.h"
 
 namespace e4r::replay {
@@ -15,27 +20,7 @@ namespace {
 
 namespace bitmap = state::bitmap;
 
-// A group's counters, or their changes: runs of free clusters, free clusters, chunks by order.
-struct Counts {
-  std::int64_t fragments = 0;
-  std::int64_t free = 0;
-  std::array<std::int32_t, state::MbGroup::kOrders> chunks = {};
-
-  friend bool operator==(const Counts&, const Counts&) = default;
-  Counts& operator+=(const Counts& o) {
-    fragments += o.fragments;
-    free += o.free;
-    for (std::size_t i = 0; i < chunks.size(); ++i) chunks[i] += o.chunks[i];
-    return *this;
-  }
-  Counts operator-(const Counts& o) const {
-    Counts out = *this;
-    out.fragments -= o.fragments;
-    out.free -= o.free;
-    for (std::size_t i = 0; i < chunks.size(); ++i) out.chunks[i] -= o.chunks[i];
-    return out;
-  }
-};
+using Counts = GroupCounts;
 
 // A number that stands for Counts. The key of a sum is the sum of the keys, so two pieces can be
 // found by their keys alone. Equal Counts have equal keys. As with a hash, different Counts may
@@ -66,18 +51,22 @@ struct Piece {
 class RunSearch {
  public:
   RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown,
-            bitmap::ConstWords known_free)
-      : geometry_(geometry), known_free_(known_free), middle_step_(cpu_prealloc(geometry)) {
+            const FreeEvidence& evidence)
+      : geometry_(geometry),
+        words_(words),
+        shown_(shown),
+        evidence_(evidence),
+        wanted_(replay::counts_of(shown)),
+        known_free_(evidence.known_free),
+        middle_step_(cpu_prealloc(geometry)) {
+    for (const ClusterRange& part : evidence.not_all_free)
+      if (bitmap::all_clear(words, part.first, part.count)) not_all_free_.push_back(part);
     bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
       free_runs_.push_back({start, end - start});
       const Counts counts = counts_of(free_runs_.back());
       keys_.push_back(key_of(counts));
       there_ += counts;
     });
-    wanted_.fragments = shown.fragments;
-    wanted_.free = shown.free;
-    for (std::size_t i = 0; i < state::MbGroup::kOrders; ++i)
-      wanted_.chunks[i] = static_cast<std::int32_t>(shown.counters[i]);
   }
 
   HiddenRuns run() {
@@ -85,40 +74,108 @@ class RunSearch {
     HiddenRuns out;
     if (missing == Counts{}) return out;
     const std::int64_t clusters = -missing.free;
+    Answers answers;
     if (clusters > 0) {
-      if (const auto one = find_one(missing, static_cast<std::uint32_t>(clusters))) {
-        out.runs = {*one};
-        return out;
-      }
-      if (find_two(missing, static_cast<std::uint32_t>(clusters), out.runs)) return out;
+      find_one(missing, static_cast<std::uint32_t>(clusters), answers);
+      if (falls_short(answers)) find_two(missing, static_cast<std::uint32_t>(clusters), answers);
+      if (falls_short(answers) && is_seen()) find_tails(answers);
     }
-    out.explained = false;
-    out.not_found = static_cast<std::uint32_t>(std::max<std::int64_t>(clusters, 0));
+    out.answers = answers.take_runs();
+    out.explained = !out.answers.empty();
+    if (!out.explained)
+      out.not_found = static_cast<std::uint32_t>(std::max<std::int64_t>(clusters, 0));
     return out;
   }
 
  private:
-  [[nodiscard]] std::uint32_t limit() const { return geometry_.clusters_per_group; }
+  // How well runs fit that explain the counters. More is better, from the first member on.
+  struct Rank {
+    std::size_t in_parts = 0;  // of not_all_free_
+    enum class Kind : std::uint8_t { several, in_different_runs, one } kind = Kind::several;
+    std::uint32_t alignment = 0;  // of the least aligned end
 
-  // The counters of one run of free clusters.
-  [[nodiscard]] Counts counts_of(const ClusterRange& run) const {
-    Counts out;
-    if (run.count == 0) return out;
-    out.fragments = 1;
-    out.free = run.count;
-    state::OrderCounters chunks = {};
-    state::count_chunks(chunks, geometry_.orders(), run.first, run.count, 1);
-    for (std::size_t i = 0; i < out.chunks.size(); ++i)
-      out.chunks[i] = static_cast<std::int32_t>(chunks[i]);
-    return out;
+    friend bool operator==(const Rank&, const Rank&) = default;
+    [[nodiscard]] bool is_better_than(const Rank& other) const {
+      return std::tie(in_parts, kind, alignment) >
+             std::tie(other.in_parts, other.kind, other.alignment);
+    }
+  };
+  // The best answers, best first.
+  class Answers {
+   public:
+    void take(const Rank& rank, std::vector<ClusterRange> runs) {
+      if (!wants(rank)) return;
+      // Among equals the first one is better, or the one whose second run is lower.
+      const auto is_behind = [&](const Answer& other) {
+        const bool is_lower = runs.size() == 2 && other.runs.size() == 2 &&
+                              runs[0] == other.runs[0] && runs[1].first < other.runs[1].first;
+        return rank.is_better_than(other.rank) || (rank == other.rank && is_lower);
+      };
+      const auto place = std::ranges::find_if(answers_, is_behind);
+      answers_.insert(place, {rank, std::move(runs)});
+      if (answers_.size() > HiddenRuns::kMostAnswers) answers_.pop_back();
+    }
+    [[nodiscard]] bool wants(const Rank& rank) const {
+      return answers_.size() < HiddenRuns::kMostAnswers ||
+             !answers_.back().rank.is_better_than(rank);
+    }
+    [[nodiscard]] bool empty() const { return answers_.empty(); }
+    [[nodiscard]] std::size_t in_parts() const { return answers_.front().rank.in_parts; }
+    [[nodiscard]] std::vector<std::vector<ClusterRange>> take_runs() {
+      std::vector<std::vector<ClusterRange>> out;
+      out.reserve(answers_.size());
+      for (Answer& answer : answers_) out.push_back(std::move(answer.runs));
+      return out;
+    }
+
+   private:
+    struct Answer {
+      Rank rank;
+      std::vector<ClusterRange> runs;
+    };
+    std::vector<Answer> answers_;
+  };
+
+  // Whether the trace shows anything of the group. No decision depends on other groups' places.
+  [[nodiscard]] bool is_seen() const {
+    return !not_all_free_.empty() ||
+           std::ranges::any_of(known_free_, [](std::uint64_t word) { return word != 0; });
   }
 
-  // How using a piece of a free run changes the group's counters.
-  [[nodiscard]] Counts change(std::uint32_t of, const ClusterRange& piece) const {
+  // Whether there is no answer, or something that the trace shows is not explained.
+  [[nodiscard]] bool falls_short(const Answers& answers) const {
+    return answers.empty() || answers.in_parts() < not_all_free_.size();
+  }
+
+  [[nodiscard]] std::size_t parts_with(std::span<const ClusterRange> runs) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(not_all_free_, [&](const ClusterRange& part) {
+          return std::ranges::any_of(runs, [&](const ClusterRange& run) {
+            return run.first < part.end() && part.first < run.end();
+          });
+        }));
+  }
+
+  [[nodiscard]] std::uint32_t limit() const { return geometry_.clusters_per_group; }
+
+  [[nodiscard]] Counts counts_of(const ClusterRange& run) const {
+    return replay::counts_of(geometry_, run);
+  }
+
+  // How using pieces of a free run, in ascending order, changes the group's counters.
+  [[nodiscard]] Counts change(std::uint32_t of, std::span<const ClusterRange> pieces) const {
     const ClusterRange& run = free_runs_[of];
-    Counts out = counts_of({run.first, piece.first - run.first});
-    out += counts_of({piece.end(), run.end() - piece.end()});
+    Counts out;
+    std::uint32_t from = run.first;
+    for (const ClusterRange& piece : pieces) {
+      out += counts_of({from, piece.first - from});
+      from = piece.end();
+    }
+    out += counts_of({from, run.end() - from});
     return out - counts_of(run);
+  }
+  [[nodiscard]] Counts change(std::uint32_t of, const ClusterRange& piece) const {
+    return change(of, std::span(&piece, 1));
   }
 
   [[nodiscard]] std::uint32_t alignment(std::uint32_t of, const ClusterRange& piece) const {
@@ -129,18 +186,12 @@ class RunSearch {
     return static_cast<std::uint32_t>(std::countr_zero(amid ? middle_step_ : piece.end()));
   }
 
-  [[nodiscard]] std::optional<ClusterRange> find_one(const Counts& missing,
-                                                     std::uint32_t clusters) const {
-    std::optional<ClusterRange> best;
-    std::uint32_t best_alignment = 0;
+  void find_one(const Counts& missing, std::uint32_t clusters, Answers& answers) const {
     const auto look_at = [&](std::uint32_t of, std::uint32_t first) {
       const ClusterRange piece = {first, clusters};
-      const std::uint32_t aligned = alignment(of, piece);
-      if (change(of, piece) != missing || (best && aligned <= best_alignment) ||
-          !can_be_hidden(piece))
-        return;
-      best = piece;
-      best_alignment = aligned;
+      if (change(of, piece) != missing || !can_be_hidden(piece)) return;
+      answers.take({parts_with(std::span(&piece, 1)), Rank::Kind::one, alignment(of, piece)},
+                   {piece});
     };
     for (std::uint32_t of = 0; of < free_runs_.size(); ++of) {
       const ClusterRange& run = free_runs_[of];
@@ -151,7 +202,6 @@ class RunSearch {
         if (end - run.first > clusters) look_at(of, end - clusters);
       });
     }
-    return best;
   }
 
   [[nodiscard]] bool can_be_hidden(const ClusterRange& run) const {
@@ -218,42 +268,113 @@ class RunSearch {
                  [&](std::uint32_t end) { add_up_to(end, std::min(most, middle_step_)); });
   }
 
-  [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
-                              std::vector<ClusterRange>& found) const {
+  void find_tails(Answers& answers) const {
+    for (auto& tails : find_hidden_tails(geometry_, words_, shown_, evidence_)) {
+      const Rank rank = {parts_with(tails), Rank::Kind::several, 0};
+      answers.take(rank, std::move(tails));
+    }
+  }
+
+  void find_two(const Counts& missing, std::uint32_t clusters, Answers& answers) const {
     // Each piece changes the number of free runs by at most one.
-    if (std::abs(missing.fragments) > 2) return false;
+    if (clusters < 2 || std::abs(missing.fragments) > 2) return;
+    find_two_in_different_runs(missing, clusters, answers);
+    for (std::uint32_t of = 0; of < free_runs_.size(); ++of)
+      if (free_runs_[of].count > clusters) find_two_in_one_run(of, missing, clusters, answers);
+  }
+
+  void find_two_in_different_runs(const Counts& missing, std::uint32_t clusters,
+                                  Answers& answers) const {
     const std::vector<Piece> all = pieces(clusters - 1);
     std::unordered_multimap<Key, const Piece*> by_key(all.size());
     for (const Piece& p : all) by_key.emplace(p.key, &p);
     const Key key = key_of(missing);
-    std::uint32_t best = 0;
     for (const Piece& first : all) {
       const auto [begin, end] = by_key.equal_range(key - first.key);
       int looked = 0;
       for (auto it = begin; it != end && looked < 64; ++it, ++looked) {
         const Piece& second = *it->second;
-        const std::uint32_t aligned = std::min(first.alignment, second.alignment) + 1;
-        if (second.of <= first.of || aligned < best) continue;
-        // Takes the lowest among equals, because a search finds it first.
-        if (aligned == best && !(found[0] == first.run && second.run.first < found[1].first))
-          continue;
+        if (second.of <= first.of) continue;
+        const std::array runs = {first.run, second.run};
+        const Rank rank = {parts_with(runs), Rank::Kind::in_different_runs,
+                           std::min(first.alignment, second.alignment)};
+        if (!answers.wants(rank)) continue;
         Counts both = change(first.of, first.run);
         if ((both += change(second.of, second.run)) != missing) continue;
-        best = aligned;
-        found = {first.run, second.run};
+        answers.take(rank, {first.run, second.run});
       }
     }
-    return best > 0;
+  }
+
+  // Both pieces lie in the same free run. The change of the number of free runs says which kind
+  // each of them is: at the beginning, amid, or at the end.
+  void find_two_in_one_run(std::uint32_t of, const Counts& missing, std::uint32_t clusters,
+                           Answers& answers) const {
+    const ClusterRange& run = free_runs_[of];
+    const auto look_at = [&](const ClusterRange& first, const ClusterRange& second) {
+      const std::array runs = {first, second};
+      if (first.end() >= second.first || change(of, runs) != missing || !can_be_hidden(first) ||
+          !can_be_hidden(second))
+        return;
+      answers.take({parts_with(runs), Rank::Kind::several,
+                    std::min(alignment(of, first), alignment(of, second))},
+                   {first, second});
+    };
+    const auto head = [&](std::uint32_t count) { return ClusterRange{run.first, count}; };
+    const auto tail = [&](std::uint32_t count) { return ClusterRange{run.end() - count, count}; };
+    // Calls `look` with each piece of so many clusters amid the run.
+    const auto for_each_amid = [&](std::uint32_t count, const auto& look) {
+      for_each_end(run, middle_step_, [&](std::uint32_t end) {
+        if (end - run.first > count) look(ClusterRange{end - count, count});
+      });
+    };
+    if (missing.fragments == 0)
+      for (std::uint32_t count = 1; count < clusters; ++count)
+        look_at(head(count), tail(clusters - count));
+    const std::uint32_t longest = std::min(clusters - 1, middle_step_);
+    if (missing.fragments == 1)
+      for (std::uint32_t count = 1; count <= longest; ++count)
+        for_each_amid(count, [&](const ClusterRange& amid) {
+          look_at(head(clusters - count), amid);
+          look_at(amid, tail(clusters - count));
+        });
+    if (missing.fragments == 2 && clusters <= 2 * middle_step_)
+      for (std::uint32_t count = clusters - std::min(clusters - 1, middle_step_); count <= longest;
+           ++count)
+        if (could_be_amid(run, missing, count, clusters - count))
+          for_each_amid(count, [&](const ClusterRange& first) {
+            for_each_amid(clusters - count,
+                          [&](const ClusterRange& second) { look_at(first, second); });
+          });
+  }
+
+  // Whether two pieces of so many clusters amid a free run can make the change. In every whole step
+  // of the run they make the same small chunks, so that most counts need no look at each place.
+  [[nodiscard]] bool could_be_amid(const ClusterRange& run, const Counts& missing,
+                                   std::uint32_t count, std::uint32_t other) const {
+    const std::uint32_t first_step = (run.first + middle_step_ - 1) / middle_step_ * middle_step_;
+    // A piece in the step that the run only reaches into makes other chunks.
+    if (first_step != run.first && first_step - run.first > std::min(count, other)) return true;
+    Counts small = counts_of({0, middle_step_ - count});
+    small += counts_of({0, middle_step_ - other});
+    const auto orders = static_cast<std::size_t>(std::countr_zero(middle_step_));
+    return std::equal(small.chunks.begin(),
+                      small.chunks.begin() + static_cast<std::ptrdiff_t>(orders),
+                      missing.chunks.begin());
   }
 
   const Geometry& geometry_;
+  bitmap::ConstWords words_;
+  const state::MbGroup& shown_;
+  const FreeEvidence& evidence_;
+  Counts wanted_;  // the counters to explain
   bitmap::ConstWords known_free_;
+  std::vector<ClusterRange> not_all_free_;  // free in the bitmap
   // Preallocations with free clusters on both sides end at multiples of this.
   std::uint32_t middle_step_;
   std::vector<ClusterRange> free_runs_;
   std::vector<Key> keys_;  // by free run
   Counts there_;           // the bitmap's counters
-  Counts wanted_;          // the counters to explain
 };
 
 // Whether a group of so many clusters can have these counters. Bounds the arithmetic on them.
@@ -265,9 +386,9 @@ bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
 }  // namespace
 
 HiddenRuns find_hidden_runs(const Geometry& geometry, bitmap::ConstWords words,
-                            const state::MbGroup& shown, bitmap::ConstWords known_free) {
+                            const state::MbGroup& shown, const FreeEvidence& evidence) {
   if (!is_possible(shown, geometry.clusters_per_group)) return {{}, false, 0};
-  return RunSearch(geometry, words, shown, known_free).run();
+  return RunSearch(geometry, words, shown, evidence).run();
 }
 
 }  // namespace e4r::replay

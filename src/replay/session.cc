@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -127,6 +128,7 @@ class Session::Replays {
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
                                            const Order&... order) const;
   [[nodiscard]] Result<Followed> find_order(const Setup& recorded, bool beside);
+  [[nodiscard]] Status place_otherwise(const Setup& recorded, Followed& best);
   [[nodiscard]] Status find_order_again(const Setup& recorded, Followed& best) const;
   [[nodiscard]] Status read_trims();
 
@@ -310,8 +312,39 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
     E4R_TRY(out, follow_as<OrderSearch>(recorded, false));
     in_vain = out.run.engine->agreement().differing() < differing ? 0 : in_vain + 1;
   }
+  if (warm_) E4R_CHECK(place_otherwise(recorded, out));
   E4R_CHECK(find_order_again(recorded, out));
   return out;
+}
+
+// If counters alone show preallocations, tries their other places in the group of the first
+// decision that differs, and goes on as long as fewer decisions differ. A policy that differs in
+// many decisions has other reasons.
+Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) {
+  constexpr std::uint64_t kMostDecisions = 5'000'000;  // in all tries
+  std::set<std::uint32_t> tried;
+  std::uint64_t decisions = 0;
+  for (;;) {
+    const Agreement agreement = best.run.engine->agreement();
+    if (agreement.differing() == 0 || agreement.differing() > agreement.identical) return {};
+    const std::uint32_t group = agreement.divergences.front().group;
+    const auto hidden = std::ranges::find(warm_->hidden, group, &WarmStart::Hidden::group);
+    if (hidden == warm_->hidden.end() || !tried.insert(group).second) return {};
+    std::size_t taken = hidden->taken;
+    for (std::size_t i = 0; i < hidden->answers.size(); ++i) {
+      if (i == taken) continue;
+      decisions += agreement.requests;
+      if (decisions > kMostDecisions || best.run.engine->agreement().differing() == 0) break;
+      hidden->taken = i;
+      Result<Followed> next = follow_as<OrderSearch>(recorded, false);
+      if (!next.ok()) return next.error();
+      if (next->run.engine->agreement().differing() >= best.run.engine->agreement().differing())
+        continue;
+      best = *std::move(next);
+      taken = i;
+    }
+    hidden->taken = taken;
+  }
 }
 
 // Searches with the progress of commits that the search before has found, as long as more decisions
@@ -322,9 +355,10 @@ Status Session::Replays::find_order_again(const Setup& recorded, Followed& best)
     const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
     const std::uint64_t differing = search.agreement().differing();
     if (differing == 0 || search.progress().empty()) return {};
-    E4R_TRY(Followed next, follow_as<OrderSearch>(recorded, false, search.progress()));
-    if (next.run.engine->agreement().differing() >= differing) return {};
-    best = std::move(next);
+    Result<Followed> next = follow_as<OrderSearch>(recorded, false, search.progress());
+    if (!next.ok()) return next.error();
+    if (next->run.engine->agreement().differing() >= differing) return {};
+    best = *std::move(next);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "replay/warm_start.h"
 
 #include <algorithm>
+#include <bit>
 #include <boost/icl/interval_set.hpp>
 #include <map>
 #include <numeric>
@@ -42,6 +43,7 @@ class Evidence {
       case EventKind::mballoc_alloc:
         note_stream(e);
         note_free(e.result);
+        note_chunk(e);
         return touch(e.result.group, e.result.start, e.result.len);
       case EventKind::mballoc_free:
         return touch(e.result.group, e.result.start, e.result.len);
@@ -61,17 +63,13 @@ class Evidence {
   // If false, a search may have found what had been a preallocation before.
   [[nodiscard]] bool shows_releases() const { return shows_releases_; }
 
-  // Clusters of a group that were in no preallocation, as a bitmap.
-  [[nodiscard]] std::vector<std::uint64_t> known_free(std::uint32_t group) const {
-    std::vector<std::uint64_t> words(source_.groups[group].words.size());
-    const auto whole = span(group, 0, geometry_.clusters_per_group);
-    const auto [begin, end] = known_free_.equal_range(whole);
-    for (auto it = begin; it != end; ++it) {
-      const std::uint64_t first = std::max(it->lower(), whole.lower());
-      bitmap::set_range(words, static_cast<std::uint32_t>(first - whole.lower()),
-                        static_cast<std::uint32_t>(std::min(it->upper(), whole.upper()) - first));
-    }
-    return words;
+  // What the trace shows of a group's free clusters at the start.
+  [[nodiscard]] FreeEvidence evidence_of(std::uint32_t group) const {
+    FreeEvidence out;
+    out.known_free = known_free(group);
+    if (const auto parts = not_all_free_.find(group); parts != not_all_free_.end())
+      out.not_all_free = parts->second;
+    return out;
   }
 
   [[nodiscard]] std::vector<PlantedPrealloc> take_preallocs() {
@@ -84,6 +82,17 @@ class Evidence {
   }
 
  private:
+  [[nodiscard]] std::vector<std::uint64_t> known_free(std::uint32_t group) const {
+    std::vector<std::uint64_t> words(source_.groups[group].words.size());
+    const auto whole = span(group, 0, geometry_.clusters_per_group);
+    const auto [begin, end] = known_free_.equal_range(whole);
+    for (auto it = begin; it != end; ++it) {
+      const std::uint64_t first = std::max(it->lower(), whole.lower());
+      bitmap::set_range(words, static_cast<std::uint32_t>(first - whole.lower()),
+                        static_cast<std::uint32_t>(std::min(it->upper(), whole.upper()) - first));
+    }
+    return words;
+  }
   using Clusters = boost::icl::interval_set<std::uint64_t>;
   using Span = boost::icl::interval<std::uint64_t>;
 
@@ -115,6 +124,47 @@ class Evidence {
       from = it->upper();
     }
     if (from < whole.upper()) known_free_.add(Span::right_open(from, whole.upper()));
+  }
+  // A search says how it has split the buddy's last chunk that it took: its clusters were all free.
+  // A chunk and its neighbour that are both free are one chunk. So the neighbour was not all free.
+  // If nothing was split, the last chunk is known, too (6.1: mb_mark_used).
+  void note_chunk(const Event& e) {
+    const trace::RecordedExtent& found = e.result;
+    if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
+    const auto start = static_cast<std::uint32_t>(found.start), end = start + found.len;
+    ClusterRange chunk;
+    if (e.broken == 0) {
+      chunk = last_chunk(start, end);
+    } else if (e.tail > 0 && e.tail <= std::min(found.len, e.broken) &&
+               std::has_single_bit(e.broken)) {
+      chunk = {end - e.tail, e.broken};
+    }
+    if (chunk.count == 0 || chunk.first % chunk.count != 0 ||
+        !geometry_.holds(found.group, chunk.first, chunk.count))
+      return;
+    note_free({found.group, static_cast<std::int32_t>(chunk.first), chunk.count});
+    const ClusterRange neighbour = {chunk.first ^ chunk.count, chunk.count};
+    if (2 * chunk.count <= geometry_.clusters_per_group &&
+        is_new(found.group, neighbour.first, neighbour.count))
+      add_not_all_free(not_all_free_[found.group], neighbour);
+  }
+  // Chunks that share clusters lie in each other. The smaller one says more.
+  static void add_not_all_free(std::vector<ClusterRange>& parts, const ClusterRange& part) {
+    const auto is_in = [](const ClusterRange& inner, const ClusterRange& outer) {
+      return outer.first <= inner.first && inner.end() <= outer.end();
+    };
+    if (std::ranges::any_of(parts, [&](const ClusterRange& p) { return is_in(p, part); })) return;
+    std::erase_if(parts, [&](const ClusterRange& p) { return is_in(part, p); });
+    parts.push_back(part);
+  }
+  // The last of the chunks that a run of free clusters consists of.
+  [[nodiscard]] static ClusterRange last_chunk(std::uint32_t start, std::uint32_t end) {
+    while (true) {
+      const std::uint32_t aligned = start == 0 ? UINT32_MAX : start & -start;
+      const std::uint32_t count = std::min(aligned, std::bit_floor(end - start));
+      if (start + count == end) return {start, count};
+      start += count;
+    }
   }
   // Whether the clusters are free on disk, and nothing has happened to them yet.
   [[nodiscard]] bool is_new(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
@@ -302,6 +352,7 @@ class Evidence {
   std::uint64_t stream_req_;
   Clusters touched_;
   Clusters known_free_;
+  std::unordered_map<std::uint32_t, std::vector<ClusterRange>> not_all_free_;  // by group
   std::uint64_t shown_ = 0;
   bool shows_releases_ = false;
   std::unordered_map<std::uint32_t, Asked> asked_;  // the last request of each thread
@@ -391,7 +442,10 @@ class Ranking {
 }  // namespace
 
 std::size_t WarmStart::prealloc_count() const {
-  return checkpoint != nullptr ? checkpoint->preallocs.size() : preallocs.size();
+  if (checkpoint != nullptr) return checkpoint->preallocs.size();
+  std::size_t out = preallocs.size();
+  for (const Hidden& group : hidden) out += group.runs().size();
+  return out;
 }
 
 std::size_t WarmStart::stream_count() const {
@@ -410,6 +464,16 @@ void WarmStart::put_into(allocator::Model& model) const {
     return;
   }
   for (const allocator::PlantedPrealloc& pa : preallocs) model.allocator().plant(pa);
+  for (const Hidden& group : hidden)
+    for (const ClusterRange& run : group.runs()) {
+      PlantedPrealloc pa;
+      pa.kind = Prealloc::Kind::group;
+      pa.owner = PlantedPrealloc::kNobody;
+      pa.group = group.group;
+      pa.start = run.first;
+      pa.len = run.count;
+      model.allocator().plant(pa);
+    }
   model.allocator().plant(streams);
   // The kernel lowers its mark of the first free cluster at once, but does not always raise it.
   for (const state::MbGroup& shown : groups) {
@@ -465,13 +529,12 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
   out.groups = groups;
   std::unordered_map<std::uint32_t, std::vector<PlantedPrealloc*>> of_group;
   for (PlantedPrealloc& pa : out.preallocs) of_group[pa.group].push_back(&pa);
-  std::vector<PlantedPrealloc> more;
   for (const state::MbGroup& shown : groups) {
     if (shown.number >= source.geometry.groups || source.groups[shown.number].corrupt) continue;
     const std::vector<PlantedPrealloc*>& known = of_group[shown.number];
     const auto words = words_with(source, shown.number, known);
-    const auto free = evidence.known_free(shown.number);
-    Rests rests(source.geometry, words, free, known);
+    const FreeEvidence free = evidence.evidence_of(shown.number);
+    Rests rests(source.geometry, words, free.known_free, known);
     HiddenRuns hidden = find_hidden_runs(source.geometry, rests.words(), shown, free);
     if (hidden.explained) {
       out.found_by_counters += rests.take();
@@ -480,20 +543,13 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
     }
     if (!hidden.explained && !evidence.shows_releases())
       hidden = find_hidden_runs(source.geometry, words, shown);
-    for (const ClusterRange& run : hidden.runs) {
-      PlantedPrealloc pa;
-      pa.kind = Prealloc::Kind::group;
-      pa.owner = PlantedPrealloc::kNobody;
-      pa.group = shown.number;
-      pa.start = run.first;
-      pa.len = run.count;
-      more.push_back(pa);
-      out.found_by_counters += run.count;
+    if (!hidden.answers.empty()) {
+      out.hidden.push_back({shown.number, 0, std::move(hidden.answers)});
+      for (const ClusterRange& run : out.hidden.back().runs()) out.found_by_counters += run.count;
     }
     out.not_found += hidden.not_found;
     out.groups_not_explained += hidden.explained ? 0 : 1;
   }
-  out.preallocs.insert(out.preallocs.end(), more.begin(), more.end());
   return out;
 }
 

@@ -32,7 +32,18 @@ struct WarmStart {
     std::uint32_t other = 0;
   };
 
-  std::vector<allocator::PlantedPrealloc> preallocs;
+  // Preallocations of one group that the counters of mb_groups alone show. Several answers may
+  // explain them.
+  struct Hidden {
+    std::uint32_t group = 0;
+    std::size_t taken = 0;  // index of the answer that is taken
+    std::vector<std::vector<ClusterRange>> answers;
+
+    [[nodiscard]] const std::vector<ClusterRange>& runs() const { return answers[taken]; }
+  };
+
+  std::vector<allocator::PlantedPrealloc> preallocs;  // that events show
+  std::vector<Hidden> hidden;
   std::vector<allocator::PlantedStreamGoal> streams;
   std::vector<state::MbGroup> groups;  // as given
   // The order in which groups came to their lists, on kernels that have such lists. Only the groups

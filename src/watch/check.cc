@@ -40,9 +40,8 @@ std::vector<bool> find_unexplained(const FsState& start, const replay::WarmStart
   for (const MbGroup& line : warm.groups)
     if (line.number < out.size())
       out[line.number] = !stats::describe_difference(line, start.group(line.number)).empty();
-  for (const allocator::PlantedPrealloc& pa : warm.preallocs)
-    if (pa.owner == allocator::PlantedPrealloc::kNobody && pa.group < out.size())
-      out[pa.group] = true;
+  for (const replay::WarmStart::Hidden& hidden : warm.hidden)
+    if (hidden.group < out.size()) out[hidden.group] = true;
   return out;
 }
 

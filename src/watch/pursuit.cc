@@ -68,6 +68,26 @@ const allocator::Policy* Pursuit::choose_policy() const {
   return fresh != tried_.end() && best->identical < 1 ? fresh->policy : best->policy;
 }
 
+// Chooses the likeliest answers that have not been wrong.
+void Pursuit::choose_answers() {
+  for (replay::WarmStart::Hidden& hidden : start_.warm.hidden) {
+    const auto wrong = wrong_answers_.find(hidden.group);
+    if (wrong == wrong_answers_.end()) continue;
+    for (std::size_t i = 0; i < hidden.answers.size(); ++i)
+      if (std::ranges::find(wrong->second, hidden.answers[i]) == wrong->second.end()) {
+        hidden.taken = i;
+        break;
+      }
+  }
+}
+
+void Pursuit::note_wrong_answer(const replay::Agreement& agreement) {
+  if (agreement.differing() == 0) return;
+  const auto hidden = std::ranges::find(start_.warm.hidden, agreement.divergences.front().group,
+                                        &replay::WarmStart::Hidden::group);
+  if (hidden != start_.warm.hidden.end()) wrong_answers_[hidden->group].push_back(hidden->runs());
+}
+
 // Learns from the events that are there, and follows from the start image until nothing more is to
 // be learnt. The Error says why the thread was lost.
 Status Pursuit::attempt(bool& again) {
@@ -75,6 +95,7 @@ Status Pursuit::attempt(bool& again) {
   E4R_TRY(start_.warm, replay::deduce_warm_start(start_.source, *backlog_.read_present(), groups_,
                                                  start_.tunables.mb_stream_req));
   if (!learnt_.empty()) start_.warm.learn(learnt_, start_.source.geometry.groups);
+  choose_answers();
   start_.policy = choose_policy();
   E4R_TRY(std::shared_ptr<Follower> follower, Follower::create(start_));
   {
@@ -90,6 +111,7 @@ Status Pursuit::attempt(bool& again) {
     if (tried.policy == start_.policy && agreement.requests > 0)
       tried.identical =
           static_cast<double>(agreement.identical) / static_cast<double>(agreement.requests);
+  note_wrong_answer(agreement);
   learnt_.insert(learnt_.end(), follower->learnt().begin(), follower->learnt().end());
   switch (end) {
     case Follower::End::learn_again:

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,6 +49,8 @@ class Pursuit {
  private:
   void pursue();
   [[nodiscard]] Status attempt(bool& again);
+  void choose_answers();
+  void note_wrong_answer(const replay::Agreement& agreement);
   void wait_for_events() const;
   [[nodiscard]] const allocator::Policy* choose_policy() const;
   void end(const std::string& why);
@@ -61,6 +65,9 @@ class Pursuit {
   PursuitOptions options_;
   std::vector<Tried> tried_;
   std::vector<replay::WarmStart::Precedence> learnt_;
+  // Answers for the preallocations that only counters show, with which a decision in their group
+  // has differed.
+  std::map<std::uint32_t, std::vector<std::vector<ClusterRange>>> wrong_answers_;  // by group
   Backlog backlog_;
   std::atomic<bool> ended_{false}, stopped_{false};
   std::atomic<unsigned> attempts_{0};

@@ -71,10 +71,7 @@ TEST_F(GroupsChecks, SayNothingOfAGroupThatNothingHasExplained) {
   kernel_.groups[7].free -= 3;
   replay::WarmStart warm;
   warm.groups = kernel_.groups;
-  warm.preallocs.resize(2);
-  warm.preallocs[0].group = 9;
-  warm.preallocs[0].owner = allocator::PlantedPrealloc::kNobody;
-  warm.preallocs[1].group = 10;
+  warm.hidden = {{9, 0, {{{1, 2}}}}};
   const auto unexplained = watch::find_unexplained(model_->state(), warm);
   EXPECT_EQ(std::ranges::count(unexplained, true), 2);
   EXPECT_TRUE(unexplained.at(7));

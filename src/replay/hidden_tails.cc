@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/hidden_tails.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "replay/group_counts.h"
+
+namespace e4r::replay {
+namespace {
+
+namespace bitmap = state::bitmap;
+
+// A step of the group whose last clusters may be hidden. Clusters count from the step's beginning.
+struct Step {
+  std::uint32_t start = 0;                // of the step, in the group
+  std::uint32_t free_from = 0;            // the last clusters are free on disk from here on
+  std::uint32_t lowest = 0, highest = 0;  // the hidden clusters begin in between
+  bool required = false;
+
+  // While a beginning is being chosen, bit by bit from the highest one down.
+  std::uint32_t chosen = 0;
+  bool has_parted = false;  // from the bits of `free_from`
+};
+
+// The buddy keeps the free clusters of a step in front of the hidden ones in chunks smaller than
+// the step. So the counters of small orders are sums over the steps, and the bits of the beginnings
+// follow from them. The large orders only depend on which steps are free as a whole.
+class TailSearch {
+ public:
+  TailSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown,
+             const FreeEvidence& evidence)
+      : geometry_(geometry),
+        words_(words.begin(), words.end()),
+        size_(cpu_prealloc(geometry)),
+        orders_(static_cast<std::uint32_t>(std::countr_zero(size_))),
+        wanted_(counts_of(shown)),
+        there_(counts_of(geometry, words)) {
+    const std::uint32_t steps = geometry.clusters_per_group / size_;
+    for (std::uint32_t i = 0; i < steps; ++i) add_step(i * size_, evidence);
+  }
+
+  std::vector<std::vector<ClusterRange>> run() {
+    if (!std::has_single_bit(size_) || wanted_.free >= there_.free) return {};
+    constexpr std::size_t kMostFurther = 4;
+    std::vector<std::size_t> taken;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].required) taken.push_back(i);
+    for (std::size_t further = 0; further <= kMostFurther && answers_.empty() && !has_given_up();
+         ++further) {
+      tried_ = 0;
+      choose_steps(taken, further, 0);
+    }
+    return std::move(answers_);
+  }
+
+ private:
+  // A group takes at most a tenth of a second.
+  static constexpr std::uint64_t kMostTries = 300'000;   // of bits, in all
+  static constexpr std::uint64_t kMostChoices = 20'000;  // of further steps, in all
+  static constexpr int kMostSets = 64;                   // of steps, for each number of them
+
+  [[nodiscard]] bool has_given_up() const { return tries_ > kMostTries || choices_ > kMostChoices; }
+
+  void add_step(std::uint32_t start, const FreeEvidence& evidence) {
+    Step step;
+    step.start = start;
+    const auto is_free = [&](std::uint32_t at) { return !bitmap::test(words_, start + at); };
+    const auto is_known = [&](std::uint32_t at) {
+      return !evidence.known_free.empty() && bitmap::test(evidence.known_free, start + at);
+    };
+    std::uint32_t from = size_;
+    while (from > 0 && is_free(from - 1)) --from;
+    step.free_from = from;
+    for (from = size_; from > step.free_from && !is_known(from - 1);) --from;
+    step.lowest = from;
+    step.highest = size_ - 1;
+    if (step.lowest > step.highest) return;
+    for (const ClusterRange& part : evidence.not_all_free) {
+      if (part.first < start || part.end() > start + size_ ||
+          !bitmap::all_clear(words_, part.first, part.count))
+        continue;
+      step.required = true;
+      step.highest = std::min(step.highest, part.end() - 1 - start);
+    }
+    if (step.lowest <= step.highest) steps_.push_back(step);
+  }
+
+  // Adds so many further steps, from index `from` on, to those that are taken. Returns whether
+  // there are enough answers, as do the next functions.
+  bool choose_steps(std::vector<std::size_t>& taken, std::size_t further, std::size_t from) {
+    if (further == 0) return try_steps(taken);
+    for (std::size_t i = from; i + further <= steps_.size(); ++i) {
+      if (++choices_ > kMostChoices || tried_ > kMostSets) return false;
+      if (steps_[i].required) continue;
+      taken.push_back(i);
+      const bool found = choose_steps(taken, further - 1, i + 1);
+      taken.pop_back();
+      if (found) return true;
+    }
+    return false;
+  }
+
+  bool try_steps(const std::vector<std::size_t>& taken) {
+    if (taken.empty()) return false;
+    // Without the last free clusters of all steps that are taken.
+    std::vector<std::uint64_t> words = words_;
+    for (const std::size_t i : taken)
+      bitmap::set_range(words, steps_[i].start + steps_[i].free_from, size_ - steps_[i].free_from);
+    const GroupCounts rest = counts_of(geometry_, words);
+    for (std::size_t k = 0; k < wanted_.chunks.size(); ++k) {
+      missing_[k] = wanted_.chunks[k] - rest.chunks[k];
+      if (missing_[k] < 0 || (k >= orders_ && missing_[k] != 0)) return false;
+    }
+    if (++tried_ > kMostSets) return false;
+    chosen_.clear();
+    for (const std::size_t i : taken) {
+      chosen_.push_back(steps_[i]);
+      chosen_.back().chosen = 0;
+      chosen_.back().has_parted = false;
+    }
+    return choose_bits(orders_, 0);
+  }
+
+  // Chooses bit `order - 1` of the beginnings from step `at` on, and then the lower bits.
+  bool choose_bits(std::uint32_t order, std::size_t at) {
+    if (++tries_ > kMostTries) return false;
+    if (order == 0) return add_if_answer();
+    const std::uint32_t k = order - 1;
+    if (at == chosen_.size()) return missing_[k] == 0 && choose_bits(k, 0);
+    for (const bool bit : {true, false}) {
+      const Step before = chosen_[at];
+      const auto missing = missing_;
+      if (choose_bit(chosen_[at], k, bit) && choose_bits(order, at + 1)) return true;
+      chosen_[at] = before;
+      missing_ = missing;
+    }
+    return false;
+  }
+
+  // Returns false if there is no such beginning, or more chunks than are missing.
+  bool choose_bit(Step& step, std::uint32_t k, bool bit) {
+    const std::uint32_t size = 1u << k;
+    if (bit) step.chosen |= size;
+    if (step.chosen > step.highest || step.chosen + size - 1 < step.lowest) return false;
+    if (!bit) return true;
+    if (step.has_parted) return --missing_[k] >= 0;
+    if ((step.free_from & size) != 0) return true;
+    // From here on the beginning lies behind `free_from`, so all up to `chosen` stays free.
+    step.has_parted = true;
+    const GroupCounts between =
+        counts_of(geometry_, {step.free_from, step.chosen - step.free_from});
+    for (std::size_t i = 0; i < orders_; ++i)
+      if ((missing_[i] -= between.chunks[i]) < 0) return false;
+    return true;
+  }
+
+  bool add_if_answer() {
+    std::vector<std::uint64_t> words = words_;
+    std::vector<ClusterRange> answer;
+    for (const Step& step : chosen_) {
+      const ClusterRange run = {step.start + step.chosen, size_ - step.chosen};
+      bitmap::set_range(words, run.first, run.count);
+      answer.push_back(run);
+    }
+    if (counts_of(geometry_, words) != wanted_) return false;
+    std::ranges::sort(answer, {}, &ClusterRange::first);
+    answers_.push_back(std::move(answer));
+    return answers_.size() == HiddenRuns::kMostAnswers;
+  }
+
+  const Geometry& geometry_;
+  std::vector<std::uint64_t> words_;
+  std::uint32_t size_, orders_;  // of a step: clusters, and orders of chunks that are smaller
+  GroupCounts wanted_, there_;
+  std::vector<Step> steps_, chosen_;
+  std::array<std::int32_t, state::MbGroup::kOrders> missing_ = {};
+  std::uint64_t tries_ = 0, choices_ = 0;
+  int tried_ = 0;
+  std::vector<std::vector<ClusterRange>> answers_;
+};
+
+}  // namespace
+
+std::vector<std::vector<ClusterRange>> find_hidden_tails(const Geometry& geometry,
+                                                         bitmap::ConstWords words,
+                                                         const state::MbGroup& shown,
+                                                         const FreeEvidence& evidence) {
+  return TailSearch(geometry, words, shown, evidence).run();
+}
+
+}  // namespace e4r::replay
