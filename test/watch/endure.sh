@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Lets `e4replay watch` follow an ext4 in a loop device of this machine for some minutes while everything happens to
+# it that happens in a year: writers of several kinds, FITRIM, freezes, remounts, growth, an unmount, a suspended
+# watch, a killed one, two at once, captures on a full disk. The watch must follow every decision or say that it lost
+# the thread, its memory must not grow from round to round, and nothing may be left in the kernel.
+#   endure.sh E4REPLAY [MINUTES]    MINUTES: 3 if not given
+# Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
+set -euo pipefail
+# shellcheck source=test/record/loop.sh
+source "$(dirname "$0")/../record/loop.sh"
+until=$((SECONDS + ${2:-3} * 60))
+E4R_SEED=${E4R_SEED:-1}
+RANDOM=$((E4R_SEED % 32768))
+
+# ---- The watch.
+
+# begin: starts a watch that keeps the last seconds.
+begin() {
+    : >watch.out # until the shell has started it
+    "$e4replay" watch --max-freeze 60s "$fs" --json -p linux-6.12 --interval 500ms --check 3s --keep 5s --cooldown 1s \
+        --after 0 --max-files 100 -o "$work/captures/flight.e4c" >watch.out 2>watch.err &
+    watcher=$!
+    wait_until follows
+}
+# last KEY...: prints a member of the last document that is complete.
+last() {
+    grep '}$' watch.out | tail -n 1 | python3 -c '
+import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1:]:
+    value = value[key]
+print(value)' "$@" 2>/dev/null || true
+}
+follows() { [ "$(last follows)" = True ]; }
+# up_to_date: the watch has followed what has happened.
+up_to_date() { follows && python3 -c "import sys; sys.exit(not $(last behind_s) < 1)"; }
+# wait_until CONDITION: waits until it holds, or the watch has ended.
+wait_until() {
+    local i
+    for ((i = 0; i < 1200; i++)); do
+        if "$@"; then return; fi
+        kill -0 $watcher 2>/dev/null || bad "the watch has ended: $(cat watch.err) $(tail -n 1 watch.out)"
+        sleep 0.1
+    done
+    bad "not '$*' after two minutes: $(cat watch.err) $(last notes)"
+}
+# tally: adds what the watch came to. Each start image that is not the first one must have its reason.
+decisions=0 identical=0 starts=0
+tally() {
+    local reasons
+    decisions=$((decisions + $(last decisions)))
+    identical=$((identical + $(last identical)))
+    starts=$((starts + $(last starts)))
+    grep -o '[^"]*; taking a new start image' watch.out >these || true
+    reasons=$(wc -l <these)
+    [ "$(last starts)" -le $((1 + reasons)) ] || bad "$(last starts) starts for $reasons reasons"
+    sed 's/^[0-9]* /N /; s/group [0-9].*;/group;/' these >>reasons
+}
+finish() {
+    kill -INT $watcher
+    wait $watcher || bad "status $?: $(cat watch.err)"
+    tally
+    as_before
+}
+resident_kb() { awk '/^VmRSS/ { print $2 }' /proc/$watcher/status; }
+
+# ---- What happens meanwhile.
+
+write_files() { ./busy "$fs" $((RANDOM * 100)) $((RANDOM % 100 + 20)); }
+copy_tree() {
+    mkdir -p "$fs/tree"
+    cp -a --no-preserve=ownership /usr/share/perl5 "$fs/tree/$RANDOM" 2>/dev/null || cp -a /usr/share/doc "$fs/tree/$RANDOM"
+    sync -f "$fs"
+    rm -rf "$fs/tree"
+}
+preallocate() {
+    local i
+    for ((i = 0; i < 50; i++)); do
+        fallocate -l $((RANDOM % 4000 + 4))K "$fs/a$i" 2>/dev/null || true
+        truncate -s $((RANDOM % 200))K "$fs/a$((RANDOM % 50))"
+    done
+    rm -f "$fs"/a*
+}
+append_slowly() {
+    local i
+    for ((i = 0; i < 200; i++)); do head -c $((RANDOM % 9000)) /dev/zero >>"$fs/log$((i % 7))"; done
+    rm -f "$fs"/log*
+}
+remove_files() { find "$fs" -type f -name "f*$((RANDOM % 10))" -delete; }
+trim() { fstrim "$fs"; }
+freeze() { fsfreeze --freeze "$fs" && sleep 0.3 && fsfreeze --unfreeze "$fs"; }
+remount() { mount -o "remount,stripe=$((RANDOM % 3 * 16))" "$fs"; }
+suspend() {
+    kill -STOP $watcher
+    write_files
+    kill -CONT $watcher
+}
+beside_another() { "$e4replay" watch --max-freeze 60s "$fs" --once >second.out 2>second.err || bad "second: $(cat second.err)"; }
+capture() {
+    kill -USR1 $watcher
+    sleep 1
+}
+capture_on_full_disk() {
+    head -c 4M /dev/zero >captures/filler 2>/dev/null || true
+    capture
+    rm -f captures/filler
+}
+grow() {
+    truncate -s +32M "$work/disk"
+    losetup -c "$loop"
+    resize2fs "$loop" >resize.out 2>&1 && return
+    # A root without CAP_SYS_RESOURCE may not.
+    grep -q 'Permission denied to resize' resize.out || bad "resize2fs: $(cat resize.out)"
+    grows=no
+}
+kill_and_begin() {
+    kill -9 $watcher
+    wait $watcher 2>/dev/null || true
+    tally
+    takes_writes "$fs" 300 || bad "frozen by a watch that was killed"
+    "$e4replay" record --clean >/dev/null
+    as_before
+    begin
+}
+unmount_and_begin() {
+    umount "$fs"
+    wait $watcher || bad "status $? after an unmount: $(cat watch.err)"
+    [ "$(last is_over)" = True ] || bad "an unmount does not end it: $(tail -n 1 watch.out)"
+    tally
+    mount "$loop" "$fs"
+    begin
+}
+
+mkdir captures
+mount -t tmpfs -o size=4m tmpfs captures
+trap 'umount --lazy "$work/captures" 2>/dev/null || true; cleanup' EXIT
+"$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
+if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
+begin
+work_of=(write_files copy_tree preallocate append_slowly)
+trouble=(trim freeze remount suspend beside_another capture capture_on_full_disk grow kill_and_begin unmount_and_begin)
+most_kb=0 grows=yes
+for ((round = 1; SECONDS < until; round++)); do
+    writers=()
+    for ((i = 0; i < 2; i++)); do
+        "${work_of[RANDOM % ${#work_of[@]}]}" &
+        writers+=($!)
+    done
+    event=${trouble[round % ${#trouble[@]}]}
+    # An unmount waits for the writers.
+    if [ "$event" != unmount_and_begin ]; then "$event"; fi
+    wait "${writers[@]}" || bad "a writer failed"
+    if [ "$event" = unmount_and_begin ]; then "$event"; fi
+    remove_files
+    wait_until up_to_date
+    now_kb=$(resident_kb)
+    # After two rounds of everything it has seen all there is.
+    if ((round == 2 * ${#trouble[@]})); then first_kb=$most_kb most_kb=0; fi
+    if ((now_kb > most_kb)); then most_kb=$now_kb; fi
+    for file in captures/*.e4c; do
+        [ -e "$file" ] || continue
+        "$e4replay" verify "$file" >verify.out 2>&1 || [ $? = 3 ] || bad "$file: $(cat verify.out)"
+        rm "$file"
+    done
+done
+finish
+umount captures
+[ $grows = yes ] || echo "not tried: growth, since this root may not resize a file system"
+sort reasons | uniq -c | sort -rn || true
+if [ -n "${first_kb:-}" ]; then
+    [ $((most_kb * 2)) -le $((first_kb * 3)) ] || bad "memory grows: $first_kb KB, later $most_kb KB"
+fi
+[ $((decisions - identical)) -le $((decisions / 100)) ] || bad "only $identical of $decisions decisions are identical"
+echo "endure.sh: $identical of $decisions decisions identical, $starts start images, $((round - 1)) rounds," \
+    "most memory ${first_kb:-none} KB and then $most_kb KB"
