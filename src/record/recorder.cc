@@ -38,9 +38,7 @@ Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& v
                  volume.mount->point);
   if ((snapshot == Snapshot::freeze || snapshot == Snapshot::reflink) && !mounted)
     return error("{}: is not mounted: give --snapshot unmounted", options.target);
-  const bool read_only =
-      mounted && ("," + volume.mount->options + ",").find(",ro,") != std::string::npos;
-  if (read_only)
+  if (mounted && volume.mount->read_only)
     return error("{}: is mounted read-only: nothing is allocated there", options.target);
   return snapshot;
 }

@@ -76,6 +76,7 @@ std::optional<Mount> parse_mountinfo_line(std::string_view line) {
   out.point = unescape(point);
   out.source = unescape(out.source);
   out.options = capture::each_option_once(options + "," + more);
+  out.read_only = ("," + more + ",").find(",ro,") != std::string::npos;
   return out;
 }
 

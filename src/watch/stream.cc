@@ -48,7 +48,7 @@ Result<std::unique_ptr<Stream>> Stream::open(const StreamOptions& options) {
 Status Stream::prepare() {
   E4R_TRY(volume_, record::find_volume(options_.target));
   if (!volume_.mount) return error("{}: is not mounted", options_.target);
-  if (("," + volume_.mount->options + ",").find(",ro,") != std::string::npos)
+  if (volume_.mount->read_only)
     return error("{}: is mounted read-only: nothing is allocated there", options_.target);
   E4R_TRY(record::Instance instance, record::Instance::create(volume_.device_name));
   record::TracerOptions tracing;

@@ -53,6 +53,10 @@ TEST(Volume, ReadsMountinfo) {
   EXPECT_EQ(mount->type, "ext4");
   EXPECT_EQ(mount->source, "/dev/root");
   EXPECT_EQ(mount->options, "rw,noatime,errors=continue,stripe=32");
+  EXPECT_FALSE(mount->read_only);
+  EXPECT_FALSE(parse_mountinfo_line("36 35 98:0 / /a ro - ext4 x rw")->read_only);
+  EXPECT_TRUE(parse_mountinfo_line("36 35 98:0 / /a rw - ext4 x ro")->read_only);
+  EXPECT_TRUE(parse_mountinfo_line("36 35 98:0 / /a ro - ext4 x stripe=2,ro")->read_only);
   EXPECT_TRUE(parse_mountinfo_line("36 35 98:0 /a /b rw - ext4 x y").has_value());
   for (const char* line :
        {"", "36 35", "36 35 98 / /mnt rw - ext4 a b", "36 35 98:0 / /m rw - ext4"})
