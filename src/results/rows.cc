@@ -86,6 +86,8 @@ void rename(Row& row, Teller teller) {
   const auto name = std::ranges::find(row.names, teller, &Name::teller);
   if (teller == Teller::age) row.key = aged_key(row);
   if (teller != Teller::replay) row.label.erase(0, row.label.find_first_not_of(' '));
+  if (teller == Teller::metrics && !row.section.empty())
+    row.label = fmt::format("{}: {}", row.section, row.label);
   if (name == row.names.end()) return;
   row.key = name->key;
   if (!name->label.empty()) row.label = name->label;

@@ -55,14 +55,16 @@ enum class Better : std::uint8_t { none, lower, higher };
 enum class Unit : std::uint8_t { count, steps, blocks, clusters, bytes, kib, percent, seconds, ns };
 
 // Who tells of runs: replay, with sweep and the library; review; hunt, of what becomes worse; age;
-// the simulation of many writers; and watch, of a time.
-enum class Teller : std::uint8_t { replay, review, hunt, age, writers, watch };
-inline constexpr std::size_t kTellers = 6;
+// the simulation of many writers; watch, of a time; and its metrics, which add up over all start
+// images.
+enum class Teller : std::uint8_t { replay, review, hunt, age, writers, watch, metrics };
+inline constexpr std::size_t kTellers = 7;
 [[nodiscard]] constexpr std::uint8_t by(Teller teller) {
   return static_cast<std::uint8_t>(1u << static_cast<unsigned>(teller));
 }
 inline constexpr std::uint8_t kOutcomes = by(Teller::replay) | by(Teller::review) |
-                                          by(Teller::hunt) | by(Teller::age) | by(Teller::watch);
+                                          by(Teller::hunt) | by(Teller::age) | by(Teller::watch) |
+                                          by(Teller::metrics);
 
 // Where a review tells of a figure. One that says what another one says, in other units, is not in
 // the lists: with the same files, their extents say what extents per file says.
@@ -72,7 +74,8 @@ enum class Place : std::uint8_t {
   document,  // that alone
 };
 
-// How a teller calls a figure that it does not call as a replay does. hunt has review's names.
+// How a teller calls a figure that it does not call as a replay does. hunt has review's names. The
+// label of metrics is their help: a sentence without a unit.
 struct Name {
   Teller teller;
   std::string key;
@@ -88,7 +91,9 @@ struct Row {
   Better better = Better::none;
   Unit unit = Unit::count;
   Show show = Show::always;
-  bool start = false;  // the image at the start has the figure, too
+  bool counted = false;  // counts what has happened: it begins with 0 and never goes down
+  std::string_view criterion = {};  // the one that the figure is of: the last level of such a key
+  bool start = false;               // the image at the start has the figure, too
   std::uint8_t told = kOutcomes;
   std::vector<Name> names = {};
   Place place = Place::lists;

@@ -24,7 +24,8 @@ using Of = const Outcome&;
 
 constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller::review),
                        kHunt = by(Teller::hunt), kAge = by(Teller::age),
-                       kWriters = by(Teller::writers), kWatch = by(Teller::watch);
+                       kWriters = by(Teller::writers), kWatch = by(Teller::watch),
+                       kMetrics = by(Teller::metrics);
 
 Value value_of(Count count) {
   return count ? Value(*count) : Value();
@@ -57,20 +58,29 @@ Row tallied(const char* label, const char* key, std::uint64_t Tally::*member,
           .of = [member](Of o) { return o.aged ? Value() : Value(o.tally.*member); },
           .better = better,
           .show = show,
+          .counted = true,
           .told = kReplay};
 }
 
 void add_tally(Rows& out) {
-  out.push_back(common({.label = "requests",
-                        .key = "requests",
-                        .of = [](Of o) -> Value { return o.tally.requests; },
-                        .told = std::uint8_t(kReplay | kReview | kAge | kWriters | kWatch),
-                        .names = {{Teller::age, "age/requests"}}}));
-  out.push_back(common(
-      tallied("blocks allocated", "allocated_blocks", &Tally::allocated_blocks, Show::always)));
+  out.push_back(
+      common({.label = "requests",
+              .key = "requests",
+              .of = [](Of o) -> Value { return o.tally.requests; },
+              .counted = true,
+              .told = std::uint8_t(kReplay | kReview | kAge | kWriters | kWatch | kMetrics),
+              .names = {{Teller::age, "age/requests"},
+                        {Teller::metrics, "requests", "Requests that were decided."}}}));
+  Row allocated = common(
+      tallied("blocks allocated", "allocated_blocks", &Tally::allocated_blocks, Show::always));
+  allocated.unit = Unit::blocks;
+  allocated.told = kReplay | kMetrics;
+  allocated.names = {{Teller::metrics, "allocated", "Space that requests got."}};
+  out.push_back(allocated);
   Row failed =
       common(tallied("failed, no space", "failed", &Tally::failed, Show::always, Better::lower));
-  failed.told = kReplay | kReview | kWatch;
+  failed.told = kReplay | kReview | kWatch | kMetrics;
+  failed.names = {{Teller::metrics, "failed_requests", "Requests that found no space."}};
   out.push_back(failed);
   out.push_back(tallied("metadata requests", "metadata_requests", &Tally::metadata));
   out.push_back(
@@ -108,6 +118,7 @@ Row counter(const char* section, const char* label, const char* name, Count Know
           .of = [member](Of o) { return value_of(o.searches.*member); },
           .better = better,
           .show = show,
+          .counted = true,
           .told = kReplay};
 }
 
@@ -122,6 +133,8 @@ void add_per_criterion(Rows& out, const char* section, const char* name, Better 
                    .of = [of, criterion = row.criterion](Of o) { return of(o, criterion); },
                    .better = better,
                    .show = Show::nonzero,
+                   .counted = true,
+                   .criterion = row.key,
                    .told = kReplay});
 }
 
@@ -150,15 +163,19 @@ void add_hits(Rows& out) {
        .label = fmt::format("  {}", past.title),
        .key = "searches_past_cr3",
        .of = [](Of o) { return of_criterion<&PerCriterion::hits>(o, mb::Criterion::past_last); },
-       .show = Show::nonzero});
+       .show = Show::nonzero,
+       .counted = true,
+       .criterion = past.key});
   std::vector<mb::CriterionRow> ends = mb::ladder_criteria();
   ends.push_back(past);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     Row& row = *(out.begin() + from + static_cast<std::ptrdiff_t>(i));
-    row.told = kReplay | kReview | kWatch;
+    row.told = kReplay | kReview | kWatch | kMetrics;
     const std::string key = fmt::format("hits/{}", ends[i].key);
     row.names = {{Teller::review, key, fmt::format("hits {}", ends[i].title)},
-                 {Teller::watch, key}};
+                 {Teller::watch, key},
+                 {Teller::metrics, fmt::format("searches/{}", ends[i].key),
+                  "Searches, by the criterion that ended them."}};
   }
 }
 
@@ -171,10 +188,18 @@ void add_steps(Rows& out) {
                         .of = [](Of o) { return value_of(o.searches.groups_considered()); },
                         .better = Better::lower,
                         .unit = Unit::steps,
+                        .counted = true,
+                        .told = std::uint8_t(kOutcomes & ~kMetrics),
                         .names = {{Teller::review, "groups_considered", kGroups},
                                   {Teller::age, "age/groups_considered"}}}));
+  const std::size_t from = out.size();
   add_per_criterion(out, kGroups, "groups_considered", Better::lower,
                     of_criterion<&PerCriterion::groups_considered>);
+  for (std::size_t i = from; i < out.size(); ++i) {
+    out[i].told = kReplay | kMetrics;
+    out[i].names = {{Teller::metrics, fmt::format("groups_considered/{}", out[i].criterion),
+                     "Groups that searches considered, by criterion."}};
+  }
   out.push_back(counter("groups scanned", "  all", "groups_scanned", &KnownCounters::groups_scanned,
                         Show::always, Better::lower));
   out.push_back(counter("groups scanned", "  buddies generated", "buddies_generated",
@@ -185,7 +210,8 @@ void add_steps(Rows& out) {
   scanned.told = kOutcomes;
   scanned.names = {{Teller::review, "extents_scanned", kExtents},
                    {Teller::age, "age/extents_scanned"},
-                   {Teller::watch, "extents_scanned"}};
+                   {Teller::watch, "extents_scanned"},
+                   {Teller::metrics, "extents_scanned", "Free extents that searches examined."}};
   out.push_back(scanned);
   add_per_criterion(out, kExtents, "extents_scanned", Better::lower,
                     of_criterion<&PerCriterion::extents_scanned>);
@@ -205,7 +231,7 @@ void add_steps(Rows& out) {
 void add_times(Rows& out) {
   using Times = allocator::DecisionTimes;
   const auto add = [&out](const std::string& label, std::string_view key, auto of,
-                          const char* review = nullptr) {
+                          const char* review = nullptr, const char* help = nullptr) {
     Row& row = out.emplace_back(Row{.section = "time of a decision, ns",
                                     .label = label,
                                     .key = fmt::format("decision_ns/{}", key),
@@ -214,16 +240,18 @@ void add_times(Rows& out) {
                                     .unit = Unit::ns,
                                     .show = Show::nonzero,
                                     .told = review == nullptr ? kReplay : kOutcomes});
-    if (review != nullptr) row.names = {{Teller::review, row.key, review}};
+    if (review != nullptr)
+      row.names = {{Teller::review, row.key, review}, {Teller::metrics, row.key, help}};
   };
   add(
-      "  mean", "mean", [](const Times& times) { return times.mean(); }, "ns a request, mean");
+      "  mean", "mean", [](const Times& times) { return times.mean(); }, "ns a request, mean",
+      "Mean time of a decision by a kernel's code.");
   add(
       "  median", "p50", [](const Times& times) { return times.percentile(0.5); },
-      "ns a request, median");
+      "ns a request, median", "Median time of a decision by a kernel's code.");
   add(
       "  99 % took no more", "p99", [](const Times& times) { return times.percentile(0.99); },
-      "ns a request, 99 %");
+      "ns a request, 99 %", "Time that 99 % of the decisions by a kernel's code did not exceed.");
   add("  mean, from a preallocation", "preallocation",
       [](const Times& times) { return times.mean_of(mb::Criterion::unknown); });
   for (const mb::CriterionRow& row : mb::ladder_criteria())
@@ -270,7 +298,8 @@ void add_discards(Rows& out) {
 
 void add_free_extents(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, auto of,
-                          const char* review = nullptr) -> Row& {
+                          const char* review = nullptr, const char* metric = nullptr,
+                          const char* help = nullptr) -> Row& {
     Row& row =
         out.emplace_back(Row{.section = "free extents at the end",
                              .label = label,
@@ -279,23 +308,26 @@ void add_free_extents(Rows& out) {
                              .better = better,
                              .start = true,
                              .told = review == nullptr ? std::uint8_t(kReplay | kAge) : kOutcomes});
-    if (review != nullptr) row.names = {{Teller::review, key, review}};
+    if (review != nullptr)
+      row.names = {{Teller::review, key, review}, {Teller::metrics, metric, help}};
     return row;
   };
-  add(
+  Row& count = add(
       "  count", "free_extents/count", Better::lower, [](Of o) { return o.free.extents.count; },
-      "free extents")
-      .common = true;
+      "free extents", "free_extents", "Free extents, as if all preallocations were released.");
+  count.common = true;
   add("  smallest, KB", "free_extents/min_kb", Better::none, [](Of o) {
     return kib(o, o.free.extents.min);
   }).unit = Unit::kib;
   add(
       "  largest, KB", "free_extents/max_kb", Better::higher,
-      [](Of o) { return kib(o, o.free.extents.max); }, "max free extent, KB")
+      [](Of o) { return kib(o, o.free.extents.max); }, "max free extent, KB", "free_extent_max_kb",
+      "Size of the largest free extent.")
       .unit = Unit::kib;
   Row& average = add(
       "  average, KB", "free_extents/avg_kb", Better::higher,
-      [](Of o) { return kib(o, o.free.extents.average()); }, "avg free extent, KB");
+      [](Of o) { return kib(o, o.free.extents.average()); }, "avg free extent, KB",
+      "free_extent_avg_kb", "Average size of a free extent.");
   average.unit = Unit::kib;
   average.common = true;
   average.place = Place::document;
@@ -315,11 +347,15 @@ void add_files(Rows& out) {
   Row& count =
       add("  count", "files/count", Better::none, kOutcomes, [](Files f) { return f.files; });
   count.common = true;
-  count.names = {{Teller::review, "files/count", "files"}};
+  count.names = {
+      {Teller::review, "files/count", "files"},
+      {Teller::metrics, "files", "Files written since the start image that still exist."}};
   Row& extents = add("  extents", "files/extents", Better::lower, kOutcomes,
                      [](Files f) { return f.extents; });
   extents.common = true;
-  extents.names = {{Teller::review, "files/extents", "extents of files"}};
+  extents.names = {{Teller::review, "files/extents", "extents of files"},
+                   {Teller::metrics, "file_extents",
+                    "Extents of the files written since the start image that still exist."}};
   extents.place = Place::document;
   Row& average = add("  extents per file", "files/avg_extents", Better::lower,
                      kReplay | kReview | kHunt | kWriters | kWatch, [](Files f) -> Value {
@@ -370,7 +406,9 @@ void add_layout(Rows& out) {
       add("  layout score, %", "layout/score_percent", Better::higher, Unit::percent, kOutcomes,
           [](Of o) { return percent_of(o.layout.following, o.layout.successors); });
   score.common = true;
-  score.names = {{Teller::age, "files/score_percent"}};
+  score.names = {{Teller::age, "files/score_percent"},
+                 {Teller::metrics, "layout_score_percent",
+                  "Share of the files' blocks that directly follow the block before them."}};
   add("  score of the median file, %", "layout/median_score_percent", Better::higher, Unit::percent,
       kReplay, [](Of o) -> Value {
         if (o.layout.successors == 0) return {};

@@ -94,8 +94,8 @@ TEST(Rows, ShowWhatFaultyCountersMean) {
   EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->of(run), whole(144));
 }
 
-constexpr Teller kAll[] = {Teller::replay, Teller::review,  Teller::hunt,
-                           Teller::age,    Teller::writers, Teller::watch};
+constexpr Teller kAll[] = {Teller::replay,  Teller::review, Teller::hunt,   Teller::age,
+                           Teller::writers, Teller::watch,  Teller::metrics};
 
 // A key is a place in a document, so no row lies where another one is, or within it.
 TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
@@ -112,7 +112,8 @@ TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
 
 // What a label says of the unit is the unit.
 TEST(Rows, HaveTheUnitOfTheirLabel) {
-  for (const Teller teller : kAll)
+  for (const Teller teller : kAll) {
+    if (teller == Teller::metrics) continue;  // its labels are without units
     for (const Row& row : rows(teller)) {
       const auto ends = [&row](std::string_view with) {
         return row.label.ends_with(with) || row.key.ends_with(with);
@@ -121,6 +122,21 @@ TEST(Rows, HaveTheUnitOfTheirLabel) {
       EXPECT_EQ(row.unit == Unit::kib, ends(", KB") || ends("_kb") || ends("_kb_per_file"))
           << row.key;
     }
+  }
+}
+
+// Prometheus divides counters by each other. So metrics need no rate, and the help is a sentence.
+TEST(Rows, OfMetricsAreCountersOrStatesWithHelp) {
+  for (const Row& row : rows(Teller::metrics)) {
+    EXPECT_TRUE(row.label.ends_with('.') && isupper(static_cast<unsigned char>(row.label.front())))
+        << row.key << ": " << row.label;
+    EXPECT_TRUE(row.criterion.empty() || row.key.ends_with(fmt::format("/{}", row.criterion)));
+  }
+  EXPECT_EQ(find_row("requests_per_s", Teller::metrics), nullptr);
+  EXPECT_EQ(find_row("groups_per_request", Teller::metrics), nullptr);
+  EXPECT_TRUE(find_row("requests", Teller::metrics)->counted);
+  EXPECT_TRUE(find_row("searches/cr0", Teller::metrics)->counted);
+  EXPECT_FALSE(find_row("free_extents", Teller::metrics)->counted);
 }
 
 // A review has 22 columns for a label.
