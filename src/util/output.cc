@@ -422,6 +422,10 @@ Status Output::link() {
 Status Output::commit() {
   // EINVAL: a stream has nothing to sync.
   if (::fsync(fd_.get()) != 0 && errno != EINVAL) return fail(errno);
+  return commit_unsynced();
+}
+
+Status Output::commit_unsynced() {
   if (to_be_named_) E4R_CHECK(link());
   to_be_named_ = false;
   const int closed = fd_.close();

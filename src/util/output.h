@@ -129,6 +129,8 @@ class Output {
   [[nodiscard]] Status write(std::string_view bytes);
   // Writes a regular file to disk and gives it its name, after a last check of what has that name.
   [[nodiscard]] Status commit();
+  // Likewise, but does not wait for the disk. A crash may lose the content.
+  [[nodiscard]] Status commit_unsynced();
   // Removes what create_growing() made, because nothing in it is worth keeping.
   void abandon();
 
