@@ -106,6 +106,7 @@ Status Follower::make() {
   replay::Setup setup = {start_.policy, start_.tunables};
   setup.keep = [shadows = !start_.shadows.empty()](replay::Accounts& accounts) {
     accounts.add<CostlyRequests>();
+    accounts.add<GroupHistogram>();
     if (shadows) accounts.add<TakenOps>();
   };
   auto model = replay::make_model(start_.source, *start_.policy, start_.tunables, &start_.warm);
@@ -125,7 +126,8 @@ Status Follower::make() {
 
 Result<std::unique_ptr<replay::WhatIf>> Follower::make_shadow(
     const allocator::Policy& policy) const {
-  const replay::Setup setup = {&policy, start_.tunables};
+  replay::Setup setup = {&policy, start_.tunables};
+  setup.keep = [](replay::Accounts& accounts) { accounts.add<GroupHistogram>(); };
   std::unique_ptr<allocator::Decider> decider;
   if (guest::is_kernel(policy)) {
     E4R_TRY(decider,
@@ -315,6 +317,8 @@ void Follower::publish() {
     column.policy = i == 0 ? start_.policy : shadows_[i - 1].policy;
     column.name = i == 0 ? "recorded" : std::string(column.policy->name);
     column.rates = samples_.rates(i);
+    const replay::Engine& engine = i == 0 ? *follow_ : *shadow(i - 1);
+    column.groups = engine.find<GroupHistogram>()->counts();
     for (const Window window : kWindows) {
       auto outcome = samples_.of(window, i);
       if (!outcome) continue;

@@ -17,6 +17,7 @@
 #include "watch/check.h"
 #include "watch/figures.h"
 #include "watch/flight.h"
+#include "watch/group_histogram.h"
 
 namespace e4r::watch {
 
@@ -48,7 +49,8 @@ struct Column {
   const allocator::Policy* policy = nullptr;
   std::array<std::optional<results::Outcome>, kWindows.size()> windows;  // by Window
 
-  std::vector<Rates> rates;  // of the last seconds, the oldest first
+  std::vector<Rates> rates;       // of the last seconds, the oldest first
+  GroupHistogram::Counts groups;  // since the start image
 
   [[nodiscard]] const std::optional<results::Outcome>& of(Window window) const {
     return windows[static_cast<std::size_t>(window)];

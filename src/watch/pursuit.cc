@@ -118,6 +118,7 @@ Status Pursuit::attempt(bool& again) {
       again = true;
       return {};
     case Follower::End::events_lost:
+      events_lost_ = true;
       return error("the kernel dropped events");
     case Follower::End::failed:
       return error("{}", follower->why());

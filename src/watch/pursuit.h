@@ -41,6 +41,8 @@ class Pursuit {
   // Whether the thread has ended by itself, and why: empty if the backlog had ended.
   [[nodiscard]] bool has_ended() const { return ended_; }
   [[nodiscard]] std::string why() const;
+  // Whether it ended because the kernel had dropped events.
+  [[nodiscard]] bool events_were_lost() const { return events_lost_; }
 
   // The current attempt; null before the first. How many there were.
   [[nodiscard]] std::shared_ptr<Follower> follower() const;
@@ -69,7 +71,7 @@ class Pursuit {
   // has differed.
   std::map<std::uint32_t, std::vector<std::vector<ClusterRange>>> wrong_answers_;  // by group
   Backlog backlog_;
-  std::atomic<bool> ended_{false}, stopped_{false};
+  std::atomic<bool> ended_{false}, stopped_{false}, events_lost_{false};
   std::atomic<unsigned> attempts_{0};
   mutable std::mutex mutex_;  // guards the next two
   std::shared_ptr<Follower> follower_;

@@ -91,6 +91,7 @@ Status Watcher::take_start() {
   E4R_TRY(std::unique_ptr<LiveStart> start, stream_->start());
   start_ = std::move(start);
   ++starts_;
+  frozen_total_s_ += start_->frozen_s;
   shed_ = false;
   behind_since_.reset();
   dropped_told_ = 0;
@@ -120,7 +121,8 @@ void Watcher::end_follower() {
   pursuit_.reset();
 }
 
-void Watcher::begin_anew(const std::string& why) {
+void Watcher::begin_anew(Anew reason, const std::string& why) {
+  ++anew_[static_cast<std::size_t>(reason)];
   notes_.push_back(why + "; taking a new start image");
   end_follower();
   start_.reset();
@@ -157,11 +159,13 @@ Status Watcher::pump() {
 
 // Sees to it that the follower lives, and that the backlog stays small.
 void Watcher::keep_up() {
-  if (pursuit_->has_ended()) return begin_anew("the thread was lost: " + pursuit_->why());
+  if (pursuit_->has_ended())
+    return begin_anew(pursuit_->events_were_lost() ? Anew::events_lost : Anew::failed,
+                      "the thread was lost: " + pursuit_->why());
   const Backlog::State state = pursuit_->backlog().state();
   if (state.bytes >= kMostBytes)
-    return begin_anew(
-        fmt::format("the thread was lost: {} of events waited", format_size(state.bytes)));
+    return begin_anew(Anew::backlog_full, fmt::format("the thread was lost: {} of events waited",
+                                                      format_size(state.bytes)));
   if (behind_ns() <= kShedNs)
     behind_since_.reset();
   else if (!behind_since_)
@@ -191,9 +195,9 @@ Status Watcher::look_around() {
   if (pursuit_ == nullptr) return {};
   const std::vector<std::string> changes = volume_watch_->look();
   if (!changes.empty()) {
-    begin_anew(fmt::format("{}: {}", options_.stream.target, changes.front()));
+    begin_anew(Anew::changed, fmt::format("{}: {}", options_.stream.target, changes.front()));
   } else if (decides_otherwise(record::noted_tunables(stream_->volume()), start_->noted_tunables)) {
-    begin_anew("tunables changed");
+    begin_anew(Anew::changed, "tunables changed");
   }
   return {};
 }
@@ -230,7 +234,8 @@ void Watcher::judge(const GroupsCheck& check) {
   std::ranges::set_intersection(check.differing, doubted_, std::back_inserter(twice));
   doubted_ = check.differing;
   if (!twice.empty())
-    return begin_anew(fmt::format("{} of {} groups differ from the kernel's: {}",
+    return begin_anew(Anew::groups_differ,
+                      fmt::format("{} of {} groups differ from the kernel's: {}",
                                   format_count(check.differing.size()),
                                   format_count(check.compared), check.first));
   if (!doubted_.empty()) check_at_ = std::min(check_at_, Steady::now() + kSecondCheck);
@@ -298,6 +303,8 @@ Report Watcher::describe() {
   out.is_over = over_;
   out.starts = starts_;
   out.lost = stream_->lost();
+  out.frozen_total_s = frozen_total_s_;
+  out.anew = anew_;
   if (start_) out.frozen_s = start_->frozen_s;
   if (pursuit_ != nullptr) {
     const Backlog::State state = pursuit_->backlog().state();
@@ -317,8 +324,9 @@ Report Watcher::describe() {
     out.keeps = std::move(keeps);
   }
   if (out.picture)
-    for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_)
+    for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_, ++shadows_dropped_)
       notes_.push_back(out.picture->dropped[dropped_told_]);
+  out.shadows_dropped = shadows_dropped_;
   out.notes = std::exchange(notes_, {});
   return out;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "record/volume.h"
@@ -24,23 +27,37 @@ struct WatchOptions {
   std::string program;                            // name and version, for captures
 };
 
+// Why a watch takes a new start image.
+enum class Anew : std::uint8_t { events_lost, groups_differ, changed, backlog_full, failed };
+// With their names in metrics. changed: mount options, tunables or the size.
+inline constexpr std::array<std::pair<Anew, std::string_view>, 5> kAnew = {{
+    {Anew::events_lost, "events_lost"},
+    {Anew::groups_differ, "groups_differ"},
+    {Anew::changed, "changed"},
+    {Anew::backlog_full, "backlog_full"},
+    {Anew::failed, "failed"},
+}};
+
 // What a watch has come to at one moment.
 struct Report {
   std::string time;         // of this machine, UTC
   std::string device;       // "8:1"
   std::string device_name;  // "sda1"
   std::string mount_point;
-  std::string kernel;               // as in `uname -r`
-  bool follows = false;             // there is a start image, and events are followed from it
-  bool is_over = false;             // the file system was unmounted
-  unsigned starts = 0;              // start images so far
-  unsigned attempts = 0;            // to follow from the last one
-  double frozen_s = 0;              // how long writers waited for the last one
-  double behind_s = 0;              // how far behind the kernel the figures are
-  std::uint64_t events = 0;         // since the last start image
-  std::uint64_t lost = 0;           // events that the kernel dropped, in all
-  std::uint64_t backlog_bytes = 0;  // of events in memory
-  std::shared_ptr<const Picture> picture;  // null before the first one
+  std::string kernel;         // as in `uname -r`
+  bool follows = false;       // there is a start image, and events are followed from it
+  bool is_over = false;       // the file system was unmounted
+  unsigned starts = 0;        // start images so far
+  unsigned attempts = 0;      // to follow from the last one
+  double frozen_s = 0;        // how long writers waited for the last one
+  double frozen_total_s = 0;  // for all of them
+  std::array<std::uint64_t, kAnew.size()> anew = {};  // how often it began anew, by Anew
+  double behind_s = 0;                                // how far behind the kernel the figures are
+  std::uint64_t events = 0;                           // since the last start image
+  std::uint64_t lost = 0;                             // events that the kernel dropped, in all
+  std::uint64_t backlog_bytes = 0;                    // of events in memory
+  std::uint64_t shadows_dropped = 0;                  // in all
+  std::shared_ptr<const Picture> picture;             // null before the first one
   // What captures of the last minutes could have; nothing if none was asked for.
   struct Keeps {
     FlightRecorder::Held held;
@@ -75,7 +92,7 @@ class Watcher {
   explicit Watcher(const WatchOptions& options) : options_(options) {}
   [[nodiscard]] Status begin();
   [[nodiscard]] Status take_start();
-  void begin_anew(const std::string& why);
+  void begin_anew(Anew reason, const std::string& why);
   void start_again();
   [[nodiscard]] Status look_around();
   void keep_up();
@@ -103,6 +120,9 @@ class Watcher {
   bool shed_ = false;  // the shadows, since the last start image
   std::optional<Steady::time_point> behind_since_;
   unsigned starts_ = 0;
+  double frozen_total_s_ = 0;
+  std::array<std::uint64_t, kAnew.size()> anew_ = {};
+  std::uint64_t shadows_dropped_ = 0;
   std::vector<std::string> notes_;
   std::optional<Incidents> incidents_;
   Steady::time_point figures_at_;  // for incidents

@@ -130,6 +130,9 @@ TEST(Follower, ShowsItsColumns) {
   EXPECT_EQ(picture->decisions, follower->recorded().agreement().requests);
   ASSERT_EQ(picture->columns.size(), 3u);
   EXPECT_EQ(picture->columns[0].name, "recorded");
+  std::uint64_t in_buckets = 0;
+  for (const std::uint64_t requests : picture->columns[0].groups.requests) in_buckets += requests;
+  EXPECT_EQ(in_buckets, follower->recorded().tally().requests);
   EXPECT_EQ(picture->columns[2].name, "legacy");
   for (const watch::Column& column : picture->columns) {
     const auto& all = column.of(Window::start);
@@ -138,6 +141,11 @@ TEST(Follower, ShowsItsColumns) {
     EXPECT_GT(all->tally.requests, column.of(Window::second)->tally.requests);
     EXPECT_GT(all->files.files, 0u);
     EXPECT_GT(all->free.extents.count, 0u);
+    // The histogram is of this moment, the counts are of the last whole second.
+    std::uint64_t requests = 0;
+    for (const std::uint64_t in_bucket : column.groups.requests) requests += in_bucket;
+    EXPECT_GE(requests, all->tally.requests);
+    EXPECT_GE(column.groups.groups, all->searches.groups_considered().value_or(0));
   }
 }
 
