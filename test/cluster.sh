@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the tests that are skipped without Slurm, GNU parallel or Chromium: installs these, runs the tests, and
-# fails if one of them did not run.
+# Runs the tests that are skipped without Slurm, GNU parallel, Chromium, Prometheus or systemd: installs these, runs
+# the tests, and fails if one of them did not run.
 #   test/cluster.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tests=(sweep.slurm sweep.parallel report.browser)
-tools/setup.sh cluster browser
+tests=(sweep.slurm sweep.parallel report.browser watch.prometheus)
+tools/setup.sh cluster browser metrics
 choice=$(IFS='|' && echo "${tests[*]}")
 test/run.sh release -R "^(${choice//./\\.})\$"
 # One more test: the fixture that unpacks the captures.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the packages for building, testing and running the project, from Debian 12, by name. Does nothing if
 # all are installed. Needs root (or sudo) only if something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|corpus|fresh]...
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|metrics|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
 
@@ -36,6 +36,8 @@ arm64=(qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu)
 # For tests of `sweep --emit`, and of the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
 browser=(chromium)
+# For tests of the metrics and of the service of `watch`.
+metrics=(prometheus prometheus-node-exporter systemd)
 # The programs that tools/record-corpus.sh records.
 corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
         python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
@@ -67,10 +69,11 @@ for group in "${@:-build}"; do
     arm64) wanted+=("${lab[@]}" "${arm64[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
+    metrics) wanted+=("${metrics[@]}") ;;
     corpus) wanted+=("${corpus[@]}") ;;
     fresh) wanted+=("${fresh[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser, corpus or fresh" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser, metrics, corpus or fresh" >&2
         exit 2
         ;;
     esac

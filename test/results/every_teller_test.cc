@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 #include <filesystem>
+#include <memory>
 
 #include "hunt/hunt.h"
 #include "library/data.h"
@@ -16,6 +17,7 @@
 #include "support/temp_dir.h"
 #include "sweep/ranking.h"
 #include "sweep/store.h"
+#include "watch/metrics.h"
 
 namespace e4r::results {
 namespace {
@@ -202,6 +204,25 @@ TEST_F(EveryTeller, TheLibraryHasIt) {
   EXPECT_EQ(rows.back().label, std::string("  ") + kLabel);
   EXPECT_EQ(rows.back().better, e4replay::Better::higher);
   EXPECT_EQ(rows.back().values[1], e4replay::Value(12.25));
+}
+
+TEST_F(EveryTeller, MetricsHaveIt) {
+  auto picture = std::make_shared<watch::Picture>();
+  watch::Column& column = picture->columns.emplace_back();
+  column.name = "recorded";
+  column.windows.fill(first());
+  watch::Report report;
+  report.starts = 1;
+  report.picture = picture;
+  watch::Metrics metrics("1");
+  metrics.add(report);
+  const std::string text = exposition(metrics.families(), watch::Exposition::prometheus);
+  EXPECT_TRUE(has(text,
+                  "# HELP e4replay_files_blocks_per_extent files written: blocks per extent\n"
+                  "# TYPE e4replay_files_blocks_per_extent gauge\n"
+                  "e4replay_files_blocks_per_extent{device=\"\",mountpoint=\"\",allocator="
+                  "\"recorded\"} 12.25\n"))
+      << text;
 }
 
 }  // namespace

@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints a document of `e4replay watch`, made from a file system of the model. `none`: as it is
-// before there are figures.
+// Prints a document of `e4replay watch`, made from a file system of the model.
+//   watch_document [none | prometheus | openmetrics]
+// none: as it is before there are figures. prometheus, openmetrics: its metrics in that format, of
+// a mount point with a hostile name.
 #include <boost/json.hpp>
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "json/text.h"
 #include "watch/document.h"
 #include "watch/half_seen.h"
+#include "watch/metrics.h"
 #include "watch/pursuit.h"
 
 namespace e4r::test {
 namespace {
 
-int print(bool figures) {
+std::string metrics_of(watch::Report report, watch::Exposition format) {
+  report.mount_point = "/data \"a\" \\b\n{c=\"\xc3\xa4\"} \xff";
+  report.starts = 1;
+  report.keeps.emplace();
+  watch::Metrics metrics("1.2.3");
+  metrics.add(report);
+  return exposition(metrics.families(), format);
+}
+
+int print(std::string_view what) {
   const HalfSeen half("linux-7.3");
   watch::Report report;
   report.time = "2026-01-02T03:04:05Z";
@@ -34,8 +47,11 @@ int print(bool figures) {
   if (!follower.ok() ||
       (*follower)->run(backlog, UINT64_MAX, 1 << 20) != watch::Follower::End::over)
     return 1;
-  if (figures) report.picture = (*follower)->picture();
-  const std::string text = json_line(watch::report_json(report)) + "\n";
+  if (what != "none") report.picture = (*follower)->picture();
+  const std::string text = what == "prometheus" ? metrics_of(report, watch::Exposition::prometheus)
+                           : what == "openmetrics"
+                               ? metrics_of(report, watch::Exposition::openmetrics)
+                               : json_line(watch::report_json(report)) + "\n";
   return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
 }
 
@@ -43,5 +59,5 @@ int print(bool figures) {
 }  // namespace e4r::test
 
 int main(int argc, char** argv) {
-  return e4r::test::print(argc < 2 || std::string_view(argv[1]) != "none");
+  return e4r::test::print(argc < 2 ? "" : argv[1]);
 }

@@ -12,6 +12,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
+#include "e4replay/watch_metrics.h"
 #include "e4replay/watch_page.h"
 #include "json/text.h"
 #include "util/units.h"
@@ -40,11 +41,14 @@ struct Options {
   std::string cooldown = "5m";
   std::string max_bytes = "1G";
   std::uint64_t max_files = 10;
+  std::string metrics;
+  std::string listen;
   bool once = false;
   bool json = false;
   bool lines = false;
   milliseconds every{0};
   milliseconds most{0};  // 0: no end
+  std::optional<watch::ListenAddress> address;
 };
 
 // A time, or else a size.
@@ -103,6 +107,11 @@ Status parse(Options& o) {
   constexpr std::uint64_t kLeast = 64 << 10, kMost = std::uint64_t{256} << 20;
   if (buffer < kLeast || buffer > kMost) return error("--buffer {}: give 64K to 256M", o.buffer);
   o.watch.stream.buffer_kb = buffer >> 10;
+  if (!o.listen.empty()) {
+    auto address = watch::parse_listen(o.listen);
+    if (!address.ok()) return error("--listen {}", address.error().message);
+    o.address = *std::move(address);
+  }
   o.watch.program = "e4replay " E4R_VERSION ", watching";
   return parse_incidents(o);
 }
@@ -147,8 +156,8 @@ std::unique_ptr<watch::Terminal> open_page(const Options& options) {
 }
 
 Result<int> run_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> page,
-                     const std::atomic<bool>& stop, const Options& options) {
-  E4R_CHECK(run_watch_page(watcher, std::move(page), stop, options.every, options.most));
+                     WatchMetrics& metrics, const std::atomic<bool>& stop, const Options& options) {
+  E4R_CHECK(run_watch_page(watcher, std::move(page), metrics, stop, options.every, options.most));
   return kDone;
 }
 
@@ -157,10 +166,12 @@ Result<int> run(const Options& options) {
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
   std::atomic<bool>& capture = wanted_by_signal();
   tell_broken_pipes();
+  E4R_TRY(const auto metrics, WatchMetrics::open(options.metrics, options.address));
   E4R_TRY(const auto watcher, watch::Watcher::start(options.watch));
   // Who reads the buffers must not wait for those who fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
-  if (auto page = open_page(options)) return run_page(*watcher, std::move(page), stop, options);
+  if (auto page = open_page(options))
+    return run_page(*watcher, std::move(page), *metrics, stop, options);
   Screen screen(options.json);
   const Clock::time_point began = Clock::now();
   Clock::time_point next = began + options.every;
@@ -172,12 +183,15 @@ Result<int> run(const Options& options) {
     if (options.most.count() != 0 && now - began >= options.most) break;
     if (now < next) continue;
     next = std::max(next + options.every, now);
-    const watch::Report report = watcher->report();
+    watch::Report report = watcher->report();
+    metrics->take(report);
     if (options.once && !has_figures(report)) continue;
     E4R_CHECK(screen.show(report));
     if (options.once) return kDone;
   }
-  E4R_CHECK(screen.show(watcher->finish()));
+  watch::Report last = watcher->finish();
+  metrics->end(last);
+  E4R_CHECK(screen.show(last));
   return kDone;
 }
 
@@ -223,6 +237,11 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--max-bytes", options->max_bytes,
                  "write no more once captures have this size together (1G)")
       .type_name("SIZE");
+  app.add_option("--metrics", options->metrics,
+                 "write metrics for Prometheus here at each report; node_exporter reads FILE.prom")
+      .type_name("FILE.prom");
+  app.add_option("--listen", options->listen, "serve them at http://ADDRESS:PORT/metrics")
+      .type_name("ADDRESS:PORT");
   return [options]() -> Result<int> {
     if (const Status status = parse(*options); !status.ok())
       return usage_error(status.error().message);
@@ -241,6 +260,7 @@ const Command& watch_command() {
       "  e4replay watch /data --json --interval 10s    a JSON document a line\n"
       "  e4replay watch /data --keep 10m -o bad.e4c --when 'groups_per_request > 500 for 5s'\n"
       "                                                capture the minutes around trouble\n"
+      "  e4replay watch /data --listen 127.0.0.1:9435  metrics for Prometheus\n"
       "Exit status: 0 after a signal, --for, --once or an unmount; 1 when it cannot be followed.\n",
       cmd_watch::declare};
   return kCommand;

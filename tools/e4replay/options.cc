@@ -92,9 +92,9 @@ std::vector<Word> generations() {
 }
 
 bool is_file(std::string_view placeholder) {
-  static constexpr std::array<std::string_view, 9> kFiles = {
-      "SIZE|IMAGE", "IMAGE",  "IMAGE|FILE.e4c",      "TRACE", "FILE", "FILE.e4c",
-      "OUT",        "TARGET", "FILE.e4c|IMAGE:TRACE"};
+  static constexpr std::array<std::string_view, 10> kFiles = {
+      "SIZE|IMAGE", "IMAGE",  "IMAGE|FILE.e4c",       "TRACE",    "FILE", "FILE.e4c",
+      "OUT",        "TARGET", "FILE.e4c|IMAGE:TRACE", "FILE.prom"};
   return std::ranges::find(kFiles, placeholder) != kFiles.end();
 }
 

@@ -38,8 +38,9 @@ class KnownProcesses final : public watch::ProcessNames {
 
 class WatchPage {
  public:
-  WatchPage(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal)
-      : watcher_(watcher), terminal_(std::move(terminal)) {
+  WatchPage(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal,
+            WatchMetrics& metrics)
+      : watcher_(watcher), terminal_(std::move(terminal)), metrics_(metrics) {
     view_.ascii = !terminal_->speaks_utf8();
   }
 
@@ -63,6 +64,7 @@ class WatchPage {
       draw();
     }
     watch::Report last = watcher_.finish();
+    metrics_.end(last);
     keep_notes(last);
     terminal_.reset();
     for (const std::string& note : notes_) warn(note);
@@ -71,6 +73,7 @@ class WatchPage {
 
  private:
   void take(watch::Report report) {
+    metrics_.take(report);
     keep_notes(report);
     if (!view_.frozen) report_ = std::move(report);
   }
@@ -127,6 +130,7 @@ class WatchPage {
 
   watch::Watcher& watcher_;
   std::unique_ptr<watch::Terminal> terminal_;
+  WatchMetrics& metrics_;
   watch::PageView view_;
   watch::Report report_;
   KnownProcesses processes_;
@@ -137,8 +141,9 @@ class WatchPage {
 }  // namespace
 
 Status run_watch_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal,
-                      const std::atomic<bool>& stop, milliseconds every, milliseconds most) {
-  return WatchPage(watcher, std::move(terminal)).run(stop, every, most);
+                      WatchMetrics& metrics, const std::atomic<bool>& stop, milliseconds every,
+                      milliseconds most) {
+  return WatchPage(watcher, std::move(terminal), metrics).run(stop, every, most);
 }
 
 }  // namespace e4r::tools

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Metrics as text that Prometheus reads.
+namespace e4r::watch {
+
+// The text format of Prometheus, version 0.0.4, or that of OpenMetrics, version 1.0.0.
+enum class Exposition : std::uint8_t { prometheus, openmetrics };
+
+// The format for a client that sends this Accept header; empty: none was sent. OpenMetrics for a
+// client that accepts it.
+[[nodiscard]] Exposition exposition_for(std::string_view accept);
+[[nodiscard]] std::string_view content_type(Exposition format);
+
+enum class MetricType : std::uint8_t { counter, gauge, histogram, info };
+
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+struct MetricSample {
+  MetricLabels labels;
+  double value = 0;
+  std::string_view suffix = {};  // "_bucket", "_sum" or "_count" of a histogram
+};
+
+// All samples of one name.
+struct MetricFamily {
+  std::string name;  // without "_total" and "_info"
+  MetricType type = MetricType::gauge;
+  std::string_view unit = {};  // the last word of the name; empty: a number without a unit
+  std::string help;
+  std::vector<MetricSample> samples;
+};
+
+// A family without samples is left out. Values of labels may have any bytes.
+[[nodiscard]] std::string exposition(const std::vector<MetricFamily>& families, Exposition format);
+
+}  // namespace e4r::watch

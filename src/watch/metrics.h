@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/rows.h"
+#include "watch/exposition.h"
+#include "watch/watcher.h"
+
+namespace e4r::watch {
+
+// The metric of a row: "files/extents" becomes "e4replay_files_extents", with the base unit at the
+// end. The criterion of a row is not part of the name.
+[[nodiscard]] std::string metric_name(const results::Row& row);
+
+// The reports of a watch as metrics. Counters add up over all start images, so they never go down.
+// They go from the last report before a new start image to the first one behind it without what
+// happened between the two.
+class Metrics {
+ public:
+  // `version`: of this program.
+  explicit Metrics(std::string_view version) : version_(version) {}
+
+  void add(const Report& report);
+  // Empty before the first report. Each name occurs once.
+  [[nodiscard]] std::vector<MetricFamily> families() const;
+
+ private:
+  // What a counter came to under earlier start images, and under this one. Each attempt to follow
+  // from a start image counts from zero, and is shown once it is ahead of those before it.
+  struct Counter {
+    double before = 0, now = 0;
+    [[nodiscard]] double value() const { return before + now; }
+  };
+  using Key = std::pair<std::string, std::string>;  // the figure's key, the allocator
+
+  void count(const std::string& key, const std::string& allocator, double value);
+  [[nodiscard]] const Counter* find(const std::string& key, const std::string& allocator) const;
+  [[nodiscard]] MetricLabels labels() const;
+  [[nodiscard]] MetricLabels labels_of(const std::string& allocator) const;
+  void add_row(std::vector<MetricFamily>& out, const results::Row& row) const;
+  void add_histogram(std::vector<MetricFamily>& out) const;
+  void add_health(std::vector<MetricFamily>& out) const;
+
+  std::string version_;
+  Report last_;
+  std::map<Key, Counter> counters_;
+  std::vector<std::string> allocators_;  // in the order in which they were first there
+};
+
+}  // namespace e4r::watch
