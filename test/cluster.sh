@@ -5,7 +5,7 @@
 #   test/cluster.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tests=(sweep.slurm sweep.parallel report.browser watch.prometheus)
+tests=(sweep.slurm sweep.parallel report.browser watch.prometheus watch.service)
 tools/setup.sh cluster browser metrics
 choice=$(IFS='|' && echo "${tests[*]}")
 test/run.sh release -R "^(${choice//./\\.})\$"

@@ -130,4 +130,30 @@ ok "a full disk is one warning"
 
 "$e4replay" watch --max-freeze 60s "$fs" --once --metrics "$file" >watch.out 2>watch.err || bad "$(cat watch.err)"
 at_least 0 events_total || bad "--once wrote nothing"
+ok "--once writes the file"
+
+# The service has no other capabilities, and its view of the file system is read-only. Each capability is needed.
+capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$here/../../examples/e4replay-watch@.service")
+[ "$(wc -w <<<"$capabilities")" = 2 ] || bad "the service has other capabilities: $capabilities"
+# shut_in CAPABILITY...: watches with these alone.
+shut_in() {
+    local set=-all capability
+    for capability in "$@"; do set+=,+${capability#CAP_}; done
+    # shellcheck disable=SC2016 # the inner shell expands it
+    unshare --mount --propagation slave sh -c 'mount -o remount,bind,ro "$1" && cd / && shift && exec "$@"' - "$fs" \
+        setpriv --no-new-privs --inh-caps=-all --bounding-set="${set,,}" \
+        "$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err
+}
+chown nobody "$fs"
+chmod 700 "$fs"
+# shellcheck disable=SC2086 # words
+shut_in $capabilities || bad "$capabilities do not suffice: $(cat watch.err)"
+as_before
+for capability in $capabilities; do
+    # shellcheck disable=SC2086
+    ! shut_in ${capabilities/$capability/} || bad "$capability is not needed"
+    grep -q "$fs" watch.err || bad "without $capability: $(cat watch.err)"
+    as_before
+done
+ok "the capabilities of the service are needed, and suffice"
 echo "metrics.sh: $passed checks passed on Linux $(uname -r)"
