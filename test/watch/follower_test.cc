@@ -25,7 +25,6 @@ namespace {
 
 using watch::Backlog;
 using watch::Follower;
-using watch::Picture;
 using watch::Pursuit;
 using watch::Window;
 

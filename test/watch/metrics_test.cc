@@ -173,7 +173,7 @@ TEST(Metrics, SayHowTheWatchIs) {
   one.backlog_bytes = 4096;
   one.frozen_total_s = 1.5;
   one.anew[static_cast<std::size_t>(Anew::groups_differ)] = 3;
-  one.keeps.emplace().files = 2;
+  one.keeps = Report::Keeps{.held = {}, .files = 2, .last_file = {}};
   metrics.add(one);
   constexpr const char* kWatch = R"({device="sda1",mountpoint="/data"})";
   EXPECT_EQ(of(metrics, "e4replay_following", kWatch), 1);

@@ -21,7 +21,7 @@ namespace {
 std::string metrics_of(watch::Report report, watch::Exposition format) {
   report.mount_point = "/data \"a\" \\b\n{c=\"\xc3\xa4\"} \xff";
   report.starts = 1;
-  report.keeps.emplace();
+  report.keeps = watch::Report::Keeps{.held = {}, .files = 0, .last_file = {}};
   watch::Metrics metrics("1.2.3");
   metrics.add(report);
   return exposition(metrics.families(), format);
