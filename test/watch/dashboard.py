@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each query of a Grafana dashboard asks for metrics and labels that `e4replay watch` has.
+"""Each query of a Grafana dashboard asks for metrics and labels that `e4replay watch` has, and docs/watching.md names
+these metrics.
 
-  dashboard.py DASHBOARD WATCH_DOCUMENT            checks
+  dashboard.py DASHBOARD WATCH_DOCUMENT PAGE       checks
   dashboard.py DASHBOARD WATCH_DOCUMENT --rules    prints the queries as rules for `promtool check rules`
 """
 import json
@@ -64,6 +65,17 @@ def check_query(known, query, legend):
     return faults
 
 
+def check_page(text, page):
+    """Metrics that only the text or only the page has."""
+    section = page.split("\n## Metrics\n")[1].split("\n## ")[0]
+    told = set()
+    for line in re.findall(r"^\| (`.*?) \|", section, re.M):
+        told |= set(re.findall(r"`(\w+)`", line))
+    there = set(re.findall(r"^# TYPE e4replay_(\w+) ", text, re.M))
+    return sorted(f"only in the output: {name}" for name in there - told) + \
+        sorted(f"only in the page: {name}" for name in told - there)
+
+
 def overlaps(panels):
     taken = set()
     for panel in panels:
@@ -90,6 +102,8 @@ def main(path, document, *options):
     faults = [f"{title}: {fault}" for title, query, legend in queries(dashboard)
               for fault in check_query(known, query, legend)]
     faults += [f"{title}: lies over another panel" for title in overlaps(dashboard["panels"])]
+    with open(options[0], encoding="utf-8") as file:
+        faults += check_page(text, file.read())
     ids = [panel["id"] for panel in dashboard["panels"]]
     faults += ["two panels have one id"] if len(set(ids)) != len(ids) else []
     for variable in dashboard["templating"]["list"]:
