@@ -15,7 +15,7 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev li
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf python3-yaml sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
-      python3-nbconvert python3-ipykernel)
+      python3-nbconvert python3-ipykernel mypy)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import warnings as _warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from . import _e4replay
 from ._e4replay import (Agreement, Decision, Divergence, Error, Event, FileSystem, FreeExtents, Group, GroupState,
@@ -48,14 +48,16 @@ class _Chosen:
     def __init__(self, chosen: AnyPolicy | Iterable[AnyPolicy]) -> None:
         self._kept: list[Any] = []
         self.names: list[str] = []
-        for policy in [chosen] if isinstance(chosen, (str, Policy)) else chosen:
-            if not isinstance(policy, (str, Policy)):
-                raise TypeError(f"a policy is a name or an e4replay.Policy, not {type(policy).__name__}")
+        policies: Iterable[AnyPolicy] = [chosen] if isinstance(chosen, (str, Policy)) else chosen
+        for policy in policies:
             if isinstance(policy, Policy):
                 registered = policy._registered()
                 self._kept.append((policy, registered))
-                policy = registered.name
-            self.names.append(policy)
+                self.names.append(registered.name)
+            elif isinstance(policy, str):
+                self.names.append(policy)
+            else:
+                raise TypeError(f"a policy is a name or an e4replay.Policy, not {type(policy).__name__}")
 
     @property
     def name(self) -> str:
@@ -72,10 +74,13 @@ def find_policy(name: str) -> PolicyInfo:
     return _e4replay.find_policy(name)
 
 
+_Self = TypeVar("_Self", bound="_Closable")
+
+
 class _Closable:
     """A base class for objects that a `with` statement closes."""
 
-    def __enter__(self):
+    def __enter__(self: _Self) -> _Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,12 +99,12 @@ class Image(_Closable):
 
     def __init__(self, path: Path, *, bitmaps: bool = True, strict: bool = False, threads: int = 0) -> None:
         self._named = os.fsdecode(path)
-        self._image: Any = _e4replay.Image.open(os.fsencode(path), bitmaps, strict, threads)
+        self._image: _e4replay.Image | None = _e4replay.Image.open(os.fsencode(path), bitmaps, strict, threads)
         for line in self._image.warnings():
             _warnings.warn(line, stacklevel=2)
 
     @classmethod
-    def _of(cls, image: Any, named: str) -> Image:
+    def _of(cls, image: _e4replay.Image, named: str) -> Image:
         out = cls.__new__(cls)
         out._image = image
         out._named = named
@@ -108,7 +113,7 @@ class Image(_Closable):
     def __repr__(self) -> str:
         return f"<e4replay.Image {self._named}{' (closed)' if self._image is None else ''}>"
 
-    def _open(self) -> Any:
+    def _open(self) -> _e4replay.Image:
         if self._image is None:
             raise Error("the image is closed")
         return self._image
@@ -147,7 +152,7 @@ class EventReader:
                  lenient: bool = False, any_ratio: bool = False) -> None:
         """any_ratio: accept data that unpack to more than 500 times their size, which no recording does."""
         self._named = os.fsdecode(path)
-        self._reader: Any = _e4replay.EventReader.open(
+        self._reader = _e4replay.EventReader.open(
             os.fsencode(path), device, generation, buffer, lenient, any_ratio)
 
     def __repr__(self) -> str:
@@ -168,14 +173,14 @@ class Capture(_Closable):
                  strict: bool = False, threads: int = 0) -> None:
         """any_ratio: accept data that unpack to more than 500 times their size, which no recording does."""
         self._named = os.fsdecode(trace or path)
-        self._recording: Any = _e4replay.Recording.open(
+        self._recording: _e4replay.Recording | None = _e4replay.Recording.open(
             os.fsencode(path), os.fsencode(trace), os.fsencode(tunables_file), device, generation, buffer, lenient,
             any_ratio, strict, threads)
 
     def __repr__(self) -> str:
         return f"<e4replay.Capture {self._named}{' (closed)' if self._recording is None else ''}>"
 
-    def _open(self) -> Any:
+    def _open(self) -> _e4replay.Recording:
         if self._recording is None:
             raise Error("the capture is closed")
         return self._recording
@@ -235,7 +240,7 @@ class Sweep:
     """A recording that has been followed. May be used in several threads at once."""
 
     def __init__(self, capture: Capture, *, force: bool = False) -> None:
-        self._sweep: Any = capture._open().follow(force)
+        self._sweep = capture._open().follow(force)
         self._named = capture._named
 
     def point(self, policy: AnyPolicy, **tunables: int) -> Report:
@@ -252,7 +257,7 @@ class Sweep:
         return f"<e4replay.Sweep of {self._named}>"
 
 
-def _request(**fields: Any) -> Any:
+def _request(**fields: Any) -> _e4replay.Request:
     out = _e4replay.request()
     for name, value in fields.items():
         try:
@@ -271,15 +276,17 @@ class Allocator(_Closable):
 
     def __init__(self, start: Image | Capture, policy: AnyPolicy = "legacy", *, loaded: bool = False,
                  **tunables: int) -> None:
-        if isinstance(start, Image):
-            create = _e4replay.Allocator.of_image
-        elif isinstance(start, Capture):
-            create = _e4replay.Allocator.of_recording
-        else:
+        if not isinstance(start, (Image, Capture)):
             raise TypeError(f"an allocator starts with an Image or a Capture, not {type(start).__name__}")
         chosen = _Chosen(policy)
         self._named = f"{chosen.name} on {start._named}"
-        self._allocator: Any = create(start._open(), chosen.name, _settings(tunables), loaded, chosen)
+        settings = _settings(tunables)
+        if isinstance(start, Image):
+            image = start._open()
+            self._allocator = _e4replay.Allocator.of_image(image, chosen.name, settings, loaded, chosen)
+        else:
+            recording = start._open()
+            self._allocator = _e4replay.Allocator.of_recording(recording, chosen.name, settings, loaded, chosen)
 
     def __repr__(self) -> str:
         return f"<e4replay.Allocator {self._named}>"

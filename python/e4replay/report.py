@@ -28,10 +28,10 @@ def _distinct(names: list[str]) -> list[str]:
 class Report:
     """The result of a replay, a verification or a point of a sweep: figures, with a column for each policy."""
 
-    def __init__(self, report: Any) -> None:
+    def __init__(self, report: _e4replay.Report) -> None:
         self._report = report
         self._columns: list[str] = _distinct(report.columns())
-        self._rows: list[tuple] = report.rows()
+        self._rows: list[tuple[Any, ...]] = report.rows()
 
     @property
     def columns(self) -> list[str]:
@@ -95,9 +95,10 @@ class Report:
             if column not in self._columns:
                 raise KeyError(column)
             column = self._columns.index(column)
-        if not 0 <= column < len(self._columns):
+        found = self._report.free_extents(column) if column >= 0 else None
+        if found is None:
             raise IndexError(f"there is no column {column}: the report has {len(self._columns)}")
-        return self._report.free_extents(column)
+        return found
 
     @property
     def free_extents_before(self) -> _e4replay.FreeExtents:
@@ -130,7 +131,7 @@ def _shown(figure: Figure) -> str:
 class Decisions:
     """The requests of a replay in order, with the policy's decision for each."""
 
-    def __init__(self, decisions: Any) -> None:
+    def __init__(self, decisions: _e4replay.Decisions) -> None:
         self._decisions = decisions
 
     def __len__(self) -> int:
