@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the packages for building, testing and running the project, from Debian 12, by name. Does nothing if
 # all are installed. Needs root (or sudo) only if something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|metrics|corpus|fresh]...
+#   tools/setup.sh [build|test|python|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|metrics|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
 
@@ -15,7 +15,9 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev li
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf python3-yaml sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
-      python3-nbconvert python3-ipykernel mypy)
+      python3-nbconvert python3-ipykernel mypy python3-venv)
+# For `pip install .`, together with build.
+python=(python3-dev pybind11-dev python3-venv)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)
@@ -55,6 +57,7 @@ for group in "${@:-build}"; do
     case $group in
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${build[@]}" "${test[@]}") ;;
+    python) wanted+=("${python[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     package) wanted+=("${build[@]}" "${package[@]}") ;;
     debian)
@@ -73,7 +76,7 @@ for group in "${@:-build}"; do
     corpus) wanted+=("${corpus[@]}") ;;
     fresh) wanted+=("${fresh[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser, metrics, corpus or fresh" >&2
+        echo "setup.sh: unknown group '$group': give build, test, python, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser, metrics, corpus or fresh" >&2
         exit 2
         ;;
     esac
