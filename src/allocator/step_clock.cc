@@ -2,7 +2,9 @@
 #include "allocator/step_clock.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <string_view>
 #include <utility>
 
 #include "ext4/criterion.h"
@@ -11,6 +13,9 @@ namespace e4r::allocator {
 namespace {
 
 using What = LockStep::What;
+
+// Of the locks of groups; src/guest/driver/locks.c has the same.
+constexpr std::string_view kGroupName = "group";
 
 // Costs of Linux 6.1.192, which keeps groups in lists, and of 7.3.4, which keeps them in sets.
 // `ask`, `goal`, `load` and `drop` come from single requests.
@@ -61,7 +66,7 @@ StepClock::StepClock(const Policy& policy, LockNotes& notes)
     : policy_(policy),
       costs_(costs_of(policy)),
       notes_(notes),
-      group_(notes.name("group")),
+      group_(notes.name(kGroupName)),
       locality_(notes.name("lg_mutex")),
       index_(notes.name("lists of groups")) {}
 
@@ -180,6 +185,16 @@ void StepClock::end(const Decision& decision, std::uint32_t group) {
     add_step(kLocality, locality_, What::let_go);
   }
   notes_.add(steps_, static_cast<std::uint32_t>(std::min<std::uint64_t>(ns_, UINT32_MAX)));
+}
+
+void note_free(const Policy& policy, std::uint32_t group, LockNotes& notes) {
+  const StepCosts& costs = costs_of(policy);
+  const std::uint64_t lock = LockStep::kOfGroup | group;
+  const std::uint16_t name = notes.name(kGroupName);
+  const std::uint32_t marked = costs.before_mark + costs.mark;
+  notes.add(std::array{LockStep{lock, costs.before_mark, name, What::take},
+                       LockStep{lock, marked, name, What::let_go}},
+            marked + costs.after_mark);
 }
 
 }  // namespace e4r::allocator

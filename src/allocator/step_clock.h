@@ -72,4 +72,9 @@ class StepClock : public SearchObserver {
   std::vector<std::uint32_t> dropped_;    // groups of the dropped preallocations
 };
 
+// Notes the lock that freeing clusters of a group takes. The kernel clears their bits in the bitmap
+// as it sets them for a request, so a free takes as long as a request that a preallocation serves
+// (ext4_mb_clear_bb and ext4_mb_mark_diskspace_used, Linux 6.1).
+void note_free(const Policy& policy, std::uint32_t group, LockNotes& notes);
+
 }  // namespace e4r::allocator

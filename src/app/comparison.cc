@@ -364,13 +364,24 @@ void vary(std::vector<std::uint64_t>& think_ns) {
 class Replayed : public contention::Requests {
  public:
   // `think_ns` holds the pause before each decision, by its number. Both must outlive the object.
-  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns)
-      : replay_(replay), think_ns_(think_ns) {}
+  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns, unsigned writers)
+      : replay_(replay), think_ns_(think_ns), freeing_ns_(writers) {}
 
+  // The recorded pause had the time of the frees in it. How long they take is known when they are
+  // done, so the next pause is that much shorter.
   Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
     E4R_TRY(const std::optional<std::uint64_t> decision, replay_.next(writer));
     if (!decision) return std::optional<std::uint64_t>();
-    return std::optional(*decision < think_ns_.size() ? think_ns_[*decision] : 0);
+    const std::uint64_t pause = *decision < think_ns_.size() ? think_ns_[*decision] : 0;
+    const std::uint64_t freed = std::min(pause, freeing_ns_[writer]);
+    freeing_ns_[writer] -= freed;
+    return std::optional(pause - freed);
+  }
+  Result<const allocator::LockNotes*> prepare(unsigned writer) override {
+    E4R_CHECK(replay_.prepare(writer));
+    const allocator::LockNotes& notes = replay_.engine().find<replay::LockOperations>()->notes();
+    for (std::size_t i = 0; i < notes.size(); ++i) freeing_ns_[writer] += notes[i].ns;
+    return &notes;
   }
   Result<contention::Served> serve(unsigned writer, unsigned cpu,
                                    const allocator::HeldLocks& held) override {
@@ -383,6 +394,7 @@ class Replayed : public contention::Requests {
  private:
   replay::SideBySide& replay_;
   const std::vector<std::uint64_t>& think_ns_;
+  std::vector<std::uint64_t> freeing_ns_;  // by writer: not yet taken off a pause
 };
 
 }  // namespace
@@ -453,13 +465,13 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
   vary(thinking.ns);
   for (std::size_t i = 0; i < setups.size(); ++i) {
     replay::Setup setup = setups[i];
-    setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::LockOperations>(); };
+    setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::LockOperations>(true); };
     for (const unsigned writers : spec.writers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = spec.cpus == 0 ? writers : spec.cpus;
       setup.writers = writers;
       E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
-      Replayed requests(replay, thinking.ns);
+      Replayed requests(replay, thinking.ns, writers);
       E4R_TRY(contention::SimulationOutcome outcome,
               contention::simulate(requests, writers, {.cpus = cpus}));
       E4R_CHECK(replay.finish());

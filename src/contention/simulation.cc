@@ -53,7 +53,8 @@ struct Writer {
   std::uint32_t recorded_lock = kNone, other_lock = kNone;
   std::uint64_t moves_ns = 0;  // wait that is left when it has released its group
   bool thinks = true;
-  bool woken = false;  // a mutex that it waited for became free
+  bool prepares = false;  // it does what comes before the request
+  bool woken = false;     // a mutex that it waited for became free
 };
 
 std::optional<std::uint64_t> ns_to_first_try(const RequestProgram& program) {
@@ -112,7 +113,9 @@ class Simulation {
   };
 
   void begin_next(std::uint32_t number);
+  void prepare(std::uint32_t number);
   void serve(std::uint32_t number);
+  void read(const allocator::LockNotes& notes, RequestProgram& program);
   void advance(std::uint32_t number);
   void run_for(std::uint32_t number, std::uint64_t ns);
   void go_on(std::uint32_t number);
@@ -163,7 +166,6 @@ void Simulation::begin_next(std::uint32_t number) {
     if (writer.cpu != kNone) leave_cpu(number);
     return;
   }
-  writer.step = 0;
   writer.thinks = true;
   writer.recorded_lock = kNone;
   writer.left_ns = **think_ns;
@@ -194,10 +196,35 @@ allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint6
   return held;
 }
 
+void Simulation::read(const allocator::LockNotes& notes, RequestProgram& program) {
+  numbers_.read(notes, program);
+  if (locks_.size() < numbers_.count()) locks_.resize(numbers_.count());
+  const std::vector<std::string>& names = notes.names();
+  for (std::size_t i = out_.waits.size(); i < names.size(); ++i)
+    out_.waits.push_back({names[i], {}});
+}
+
+// What the writer does before its request.
+void Simulation::prepare(std::uint32_t number) {
+  Writer& writer = writers_[number];
+  const auto notes = requests_.prepare(number);
+  if (!notes.ok()) {
+    status_ = notes.error();
+    return;
+  }
+  writer.prepares = *notes != nullptr && (*notes)->size() > 0;
+  if (!writer.prepares) return serve(number);
+  read(**notes, writer.program);
+  writer.step = 0;
+  set_out(writer);
+}
+
 // The allocator decides the writer's request.
 void Simulation::serve(std::uint32_t number) {
   Writer& writer = writers_[number];
+  writer.prepares = false;
   writer.served_on = writer.cpu;
+  writer.step = 0;
   const Result<Served> served =
       requests_.serve(number, writer.cpu, held_by_others(number, now_ + approach_ns_));
   if (!served.ok()) {
@@ -205,12 +232,9 @@ void Simulation::serve(std::uint32_t number) {
     return;
   }
   out_.evasions += served->left;
-  numbers_.read(*served->notes, writer.program);
+  read(*served->notes, writer.program);
   approach_ns_ = ns_to_first_try(writer.program).value_or(approach_ns_);
-  if (locks_.size() < numbers_.count()) locks_.resize(numbers_.count());
-  const std::vector<std::string>& names = served->notes->names();
-  for (std::size_t i = out_.waits.size(); i < names.size(); ++i)
-    out_.waits.push_back({names[i], {}});
+  set_out(writer);
 }
 
 // The writer wants a CPU.
@@ -270,8 +294,9 @@ void Simulation::advance(std::uint32_t number) {
   const std::vector<RequestProgram::Step>& steps = writer.program.steps;
   if (writer.thinks) {
     writer.thinks = false;
+    prepare(number);
+  } else if (writer.step == steps.size() && writer.prepares) {
     serve(number);
-    set_out(writer);
   } else if (writer.step == steps.size()) {
     out_.ns = now_;
     ++out_.requests;

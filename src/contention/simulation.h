@@ -12,17 +12,17 @@
 // Simulates, by discrete events, what recorded requests would cost if many writers made them at the
 // same time.
 // Each writer makes the requests for its own files, in the recorded order. Before a request it
-// thinks for as long as the recorded machine did. Then the allocator decides with the state of that
-// time, and the writer does what the allocator's code did: it computes, takes locks and releases
-// them. A writer that finds a lock taken waits; the first to come is served first. A search that
-// only tries a group's lock (Linux 6.17 and later) decides without the groups whose locks are held
-// by the time it comes to them. The decision then stays as it is. If the lock of its group turns
-// out to be taken after all, the writer goes on to the next group by number and is served there as
-// it would have been here.
-// A group that another CPU used last costs more: its cache lines come from that CPU, and go back
-// and forth while both are at work. Left out are other costs that CPUs impose on each other's
-// caches; every lock outside fs/ext4/mballoc.c, so a full journal or a locked directory counts as
-// thinking; and the locks of frees.
+// thinks, and frees what is to be freed. Then the allocator decides with the state of that time,
+// and the writer does what the allocator's code did: it computes, takes locks and releases them. A
+// writer that finds a lock taken waits; the first to come is served first. A search that only tries
+// a group's lock (Linux 6.17 and later) decides without the groups whose locks are held by the time
+// it comes to them. The decision then stays as it is. If the lock of its group turns out to be
+// taken after all, the writer goes on to the next group by number and is served there as it would
+// have been here. A group that another CPU used last costs more: its cache lines come from that
+// CPU, and go back and forth while both are at work. Left out are other costs that CPUs impose on
+// each other's caches; every lock outside fs/ext4/mballoc.c, so a full journal or a locked
+// directory counts as thinking; and the locks that a commit takes, when freed clusters go back to
+// their groups.
 namespace e4r::contention {
 
 // The outcome of a request.
@@ -38,6 +38,11 @@ class Requests {
   virtual ~Requests() = default;
   // How long the writer thinks before its next request; empty if it has no request left.
   [[nodiscard]] virtual Result<std::optional<std::uint64_t>> think_ns(unsigned writer) = 0;
+  // Does what the writer does between thinking and that request, such as frees: its lock
+  // operations, valid until the next call. Null: nothing.
+  [[nodiscard]] virtual Result<const allocator::LockNotes*> prepare(unsigned /*writer*/) {
+    return static_cast<const allocator::LockNotes*>(nullptr);
+  }
   // Serves that request on a CPU, with the current state. `held`: the locks that others will hold
   // when its search comes to a group.
   [[nodiscard]] virtual Result<Served> serve(unsigned writer, unsigned cpu,

@@ -18,6 +18,7 @@
 #include "allocator/decision.h"
 #include "allocator/observer.h"
 #include "allocator/request.h"
+#include "allocator/step_clock.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
 #include "trace/event.h"
@@ -59,6 +60,8 @@ class Account {
   // A file is about to get an extent. `file`: its layout before.
   virtual void placed(std::uint64_t /*ino*/, const FileLayout& /*file*/,
                       const FileExtent& /*extent*/) {}
+  // Clusters of this group were freed.
+  virtual void freed(std::uint32_t /*group*/) {}
   // A recorded request is done, with all further requests that it needed.
   virtual void done(std::uint64_t /*decision*/, const state::FsState&) {}
   // An operation has taken effect. A Follow that finds the order of overlapping allocations takes
@@ -79,6 +82,7 @@ class Accounts {
       decided_.push_back(&out);
     if constexpr (kDiffer<decltype(&T::placed), decltype(&Account::placed)>)
       placed_.push_back(&out);
+    if constexpr (kDiffer<decltype(&T::freed), decltype(&Account::freed)>) freed_.push_back(&out);
     if constexpr (kDiffer<decltype(&T::done), decltype(&Account::done)>) done_.push_back(&out);
     if constexpr (kDiffer<decltype(&T::taken), decltype(&Account::taken)>) taken_.push_back(&out);
     all_.push_back(std::move(made));
@@ -106,6 +110,9 @@ class Accounts {
   void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) const {
     for (Account* account : placed_) account->placed(ino, file, extent);
   }
+  void freed(std::uint32_t group) const {
+    for (Account* account : freed_) account->freed(group);
+  }
   void done(std::uint64_t decision, const state::FsState& state) const {
     for (Account* account : done_) account->done(decision, state);
   }
@@ -119,7 +126,7 @@ class Accounts {
   static constexpr bool kDiffer = !std::is_same_v<Member, OfBase>;
 
   std::vector<std::unique_ptr<Account>> all_;
-  std::vector<Account*> asked_, decided_, placed_, done_, taken_;
+  std::vector<Account*> asked_, decided_, placed_, freed_, done_, taken_;
 };
 
 // Adds the accounts that a caller asks for to those of one run.
@@ -386,15 +393,24 @@ class CodeTimes final : public Account {
   allocator::DecisionTimes times_;
 };
 
-// The lock operations of each request.
+// The lock operations of each request and, if wanted, of each free.
 class LockOperations final : public Account {
  public:
-  void begin(allocator::Decider& decider) override { decider.note_locks(notes_); }
-  // In the order of the requests.
+  explicit LockOperations(bool of_frees = false) : of_frees_(of_frees) {}
+  void begin(allocator::Decider& decider) override {
+    decider.note_locks(notes_);
+    policy_ = &decider.policy();
+  }
+  void freed(std::uint32_t group) override {
+    if (of_frees_) allocator::note_free(*policy_, group, notes_);
+  }
+  // In the order of the requests and frees.
   [[nodiscard]] const allocator::LockNotes& notes() const { return notes_; }
   void forget() { notes_.forget(); }
 
  private:
+  bool of_frees_;
+  const allocator::Policy* policy_ = nullptr;
   allocator::LockNotes notes_;
 };
 

@@ -308,10 +308,12 @@ bool Engine::free_range(BlockRange range, bool file_data) {
     decider_->load_group(group);
     const bool freed = !source_.has_metadata(part) &&
                        decider_->free(group, g.cluster_in_group(part.first), clusters, file_data);
-    if (freed)
+    if (freed) {
       tally_.freed_clusters += clusters;
-    else
+      accounts_.freed(group);
+    } else {
       ++tally_.bad_frees;
+    }
     all = all && freed;
     range = {part.end(), range.count - part.count};
   }

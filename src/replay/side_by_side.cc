@@ -110,10 +110,17 @@ Result<std::optional<std::uint64_t>> SideBySide::next(unsigned number) {
   return std::optional<std::uint64_t>();
 }
 
+Status SideBySide::prepare(unsigned number) {
+  Writer& writer = writers_[number];
+  if (locks_ != nullptr) locks_->forget();
+  while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
+  return {};
+}
+
 Status SideBySide::serve(unsigned number, std::optional<std::uint16_t> cpu,
                          const allocator::HeldLocks* held) {
   Writer& writer = writers_[number];
-  while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
+  E4R_CHECK(prepare(number));
   if (locks_ != nullptr) locks_->forget();
   engine_->serve_on(cpu, held);
   Status served = do_next(writer);

@@ -41,9 +41,12 @@ class SideBySide {
   // The number of the decision of the writer's next request in the trace, from 1. Empty if the
   // writer has no request left; then its remaining operations are done.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
-  // Does what the writer did before that request, then serves the request on a CPU (by default the
-  // recorded one) while other CPUs hold `held`. Afterwards the engine's LockOperations cover this
-  // request alone, one entry for each request that it needed. The Error is the decider's.
+  // Does what the writer did before that request, such as frees. Afterwards the engine's
+  // LockOperations cover this alone. The Error is the decider's.
+  [[nodiscard]] Status prepare(unsigned writer);
+  // Prepares the request if nobody did, then serves it on a CPU (by default the recorded one) while
+  // other CPUs hold `held`. Afterwards the engine's LockOperations cover this request alone, one
+  // entry for each request that it needed. The Error is the decider's.
   [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
                              const allocator::HeldLocks* held = nullptr);
   // Ends the replay after the last request.

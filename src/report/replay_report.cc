@@ -275,8 +275,8 @@ namespace {
 constexpr std::string_view kLeftOut =
     "A simulation. The allocator decides a request when its writer makes it. A writer thinks for "
     "as long as the\nrecorded one did, and takes the locks of fs/ext4/mballoc.c as the code does. "
-    "The simulation leaves out all\nother locks, the locks of frees, and what CPUs cost each other "
-    "besides the cache lines of a shared group.\n";
+    "The simulation leaves out all\nother locks, the locks that a commit takes, and what CPUs cost "
+    "each other besides the cache lines of a\nshared group.\n";
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);

@@ -92,6 +92,35 @@ TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   EXPECT_NE(compared.error().message.find("anonymous"), std::string::npos);
 }
 
+// The locks of frees are noted if somebody wants them, and the others stay as they are.
+TEST(ManyWriters, AFreeHoldsTheGroupThatItFreesIn) {
+  test::Opened opened("corpus/mail-1k-aged.e4c");
+  replay::Session session = opened.session();
+  ASSERT_TRUE(session.follow_recorded({nullptr, opened.inputs.recorded}).ok());
+  const allocator::Policy* policy = allocator::find_policy("linux-7.3");
+  std::vector<std::size_t> noted;
+  for (const bool of_frees : {false, true}) {
+    replay::Setup setup = make_setup(*policy, opened.inputs.recorded, opened.inputs);
+    setup.keep = [&](replay::Accounts& accounts) {
+      accounts.add<replay::LockOperations>(of_frees);
+    };
+    const auto run = session.what_if(setup);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    noted.push_back(run->engine->find<replay::LockOperations>()->notes().size());
+    EXPECT_GT(run->engine->tally().freed_clusters, 0u);
+  }
+  EXPECT_GT(noted[1], noted[0]);
+
+  allocator::LockNotes notes;
+  allocator::note_free(*policy, 5, notes);
+  ASSERT_EQ(notes.size(), 1u);
+  ASSERT_EQ(notes[0].steps.size(), 2u);
+  EXPECT_EQ(notes[0].steps[0].lock, allocator::LockStep::kOfGroup | 5);
+  EXPECT_EQ(notes[0].steps[0].what, allocator::LockStep::What::take);
+  EXPECT_EQ(notes[0].steps[1].what, allocator::LockStep::What::let_go);
+  EXPECT_GT(notes[0].ns, notes[0].steps[1].ns);
+}
+
 // A model records its lock operations, whoever decides.
 TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
   test::Opened opened("corpus/mail-1k-aged.e4c");

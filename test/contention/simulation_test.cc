@@ -25,6 +25,7 @@ struct Work {
   std::vector<allocator::LockNotes> notes;  // for each request
   std::vector<std::uint64_t> think_ns;      // before each request
   std::vector<std::uint64_t> ino;           // the inode of each request
+  std::vector<allocator::LockNotes> frees;  // before each request, as far as they go
 };
 
 // Serves the requests and records their order.
@@ -37,6 +38,11 @@ class Server : public Requests {
     if (left_[writer].empty()) return std::optional<std::uint64_t>();
     return std::optional(work_.think_ns[left_[writer].front()]);
   }
+  Result<const allocator::LockNotes*> prepare(unsigned writer) override {
+    const std::size_t next = left_[writer].front();
+    if (order.size() + 1 == preparing_fails_at) return error("no such group");
+    return next < work_.frees.size() ? &work_.frees[next] : nullptr;
+  }
   Result<Served> serve(unsigned writer, unsigned, const allocator::HeldLocks& held) override {
     held_then.push_back(held);
     order.push_back(left_[writer].front());
@@ -48,6 +54,7 @@ class Server : public Requests {
   std::vector<std::size_t> order;
   std::vector<allocator::HeldLocks> held_then;
   std::size_t fails_at = 0;  // the number of the request that fails
+  std::size_t preparing_fails_at = 0;
 
  private:
   const Work& work_;
@@ -77,6 +84,12 @@ class WorkOf {
     work_.notes.back().add(steps, ns);
     work_.think_ns.push_back(think);
     work_.ino.push_back(ino);
+    return *this;
+  }
+  // Adds a free just before the last request.
+  WorkOf& after_free(std::vector<LockStep> steps, std::uint32_t ns) {
+    while (work_.frees.size() < work_.notes.size()) work_.frees.push_back(names_);
+    work_.frees.back().add(steps, ns);
     return *this;
   }
   // Names must be added before the requests that use them.
@@ -280,6 +293,48 @@ TEST(Contention, ARequestOfSeveralPartsTakesAsLongAsAllOfThem) {
   EXPECT_EQ(out.ns, 100u + 30 + 9 + 11);
 }
 
+TEST(Contention, AFreeHoldsItsGroupBeforeTheRequest) {
+  WorkOf all;
+  const std::uint16_t name = all.name("group");
+  const auto free_of = [&](std::uint32_t from, std::uint32_t to) {
+    return std::vector<LockStep>{{group(1), from, name, What::take},
+                                 {group(1), to, name, What::let_go}};
+  };
+  all.request(0, 100, group(2), 10, 20, 30).after_free(free_of(5, 55), 60);
+  EXPECT_EQ(simulate(all.work(), 1, 1).ns, 100u + 60 + 30);
+  // The second writer frees in the same group at 120, waits until 155, and ends 35 later than
+  // alone.
+  all.request(1, 115, group(3), 0, 10, 10).after_free(free_of(5, 15), 20);
+  const SimulationOutcome out = simulate(all.work(), 2, 2);
+  EXPECT_EQ(out.requests, 2u);
+  EXPECT_EQ(out.all_waits().count, 1u);
+  EXPECT_EQ(out.all_waits().ns, 35u);
+  EXPECT_EQ(out.waits.at(0).name, "group");
+  EXPECT_EQ(out.ns, 190u);
+  EXPECT_EQ(out.busy_ns, 100u + 60 + 30 + 115 + 20 + 10);
+}
+
+// The other CPU marked clusters in the group last.
+TEST(Contention, AFreeMovesTheLinesOfItsGroup) {
+  WorkOf all;
+  const std::uint16_t name = all.name("group");
+  all.request(0, 0, group(1), 10, 20, 30);
+  all.request(1, 1000, group(2), 0, 10, 10)
+      .after_free({{group(1), 5, name, What::take}, {group(1), 15, name, What::let_go}}, 20);
+  Server served(all.work(), 2);
+  const auto out = simulate(served, 2, Machine{2, {100, 1000}});
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(out->ns, 1000u + 20 + 100 + 1000 + 10);
+}
+
+TEST(Contention, WhatCannotBeFreedEndsIt) {
+  WorkOf all;
+  all.request(0, 0, group(1), 0, 1, 1).request(0, 0, group(1), 0, 1, 1);
+  Server served(all.work(), 1);
+  served.preparing_fails_at = 2;
+  EXPECT_EQ(simulate(served, 1, Machine{1, {0, 0}}).error().message, "no such group");
+}
+
 TEST(Contention, WhatCannotBeServedEndsIt) {
   WorkOf all;
   all.request(0, 100, group(1), 10, 20, 30).request(1, 100, group(1), 10, 20, 30);
@@ -403,6 +458,10 @@ TEST(Contention, ServesWhateverWorkThereIs) {
       const std::uint64_t think = rng.next() % 1000;
       all.add(rng.next() % 16, think, steps, at + 10);
       sum += think + all.work().notes.back()[0].ns;
+      if (rng.next() % 3 != 0) continue;
+      const std::uint64_t freed = group(rng.next() % 4);
+      all.after_free({{freed, 3, names[0], What::take}, {freed, 50, names[0], What::let_go}}, 60);
+      sum += 60;
     }
     for (const unsigned writers : {1u, 3u, 16u}) {
       for (const unsigned cpus : {1u, 2u, writers}) {
