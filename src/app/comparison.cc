@@ -2,6 +2,8 @@
 #include "app/comparison.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -253,10 +255,11 @@ Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::
 }  // namespace
 
 Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const Listener& listener) {
-  if (!spec.writers.empty() && inputs.capture && capture::is_anonymous(inputs.capture->start()))
+  if (!spec.writers.empty() && !spec.pace.think_ns && inputs.capture &&
+      capture::is_anonymous(inputs.capture->start()))
     return error(
         "{}: is anonymous, so its times are a count of events: --writers needs a capture with the "
-        "times of the recording",
+        "times of the recording, or --think TIME",
         inputs.capture->path());
   replay::Session session(inputs.source, inputs.trace, session_options(inputs, listener.progress));
   Comparison out;
@@ -418,6 +421,21 @@ Result<unsigned> parse_cpus(std::string_view text) {
   return *value;
 }
 
+Result<std::uint64_t> parse_think(std::string_view text) {
+  const auto pause = parse_pause(text);
+  if (!pause.ok()) return error("--think: {}", pause.error().message);
+  return static_cast<std::uint64_t>(pause->count());
+}
+
+Result<double> parse_think_scale(std::string_view text) {
+  constexpr double kMost = 1e6;
+  double value = 0;
+  const auto [at, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || at != text.data() + text.size() || !(value >= 0 && value <= kMost))
+    return error("--think-scale: '{}' is not a factor from 0 to 1,000,000, such as 0.1", text);
+  return value;
+}
+
 Thinking thinking_of(const replay::DecisionRows& recorded) {
   Thinking out;
   std::vector<const replay::DecisionRow*> by_time;
@@ -443,11 +461,24 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
   return out;
 }
 
-// Runs one replay at a time: a timed kernel needs the processor for itself.
-Status simulate_writers(replay::Session& session, std::span<const replay::Setup> setups,
-                        const replay::DecisionRows& recorded, const RunSpec& spec,
-                        const Listener& listener, report::ReplayReport& report) {
-  Thinking thinking = thinking_of(recorded);
+std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& pace) {
+  if (pace.think_ns) {
+    std::ranges::fill(thinking.ns, *pace.think_ns);
+  } else {
+    deal_out_pauses(thinking);
+    for (std::uint64_t& ns : thinking.ns)
+      ns = static_cast<std::uint64_t>(std::min(std::round(static_cast<double>(ns) * pace.scale),
+                                               static_cast<double>(kLongestPauseNs)));
+  }
+  vary(thinking.ns);
+  return std::move(thinking.ns);
+}
+
+namespace {
+
+// Says which recorded pauses are doubtful.
+void warn_of_pauses(const Thinking& thinking, const replay::DecisionRows& recorded,
+                    const Listener& listener) {
   // Tolerates a few: writeback may run beside a single writer.
   constexpr std::uint64_t kFew = 20;  // 1 of this many requests
   if (thinking.overlapping > recorded.all().size() / kFew)
@@ -461,8 +492,18 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
         "--writers: the trace's clock ticks every {} ms, so each pause between requests is taken "
         "for the mean of its kind: record with trace_clock mono",
         static_cast<double>(thinking.tick_ns) / 1e6));
-  deal_out_pauses(thinking);
-  vary(thinking.ns);
+}
+
+}  // namespace
+
+// Runs one replay at a time: a timed kernel needs the processor for itself.
+Status simulate_writers(replay::Session& session, std::span<const replay::Setup> setups,
+                        const replay::DecisionRows& recorded, const RunSpec& spec,
+                        const Listener& listener, report::ReplayReport& report) {
+  Thinking thinking = thinking_of(recorded);
+  if (!spec.pace.think_ns) warn_of_pauses(thinking, recorded, listener);
+  const std::vector<std::uint64_t> pauses = pauses_of(std::move(thinking), spec.pace);
+  report.pace = spec.pace;
   for (std::size_t i = 0; i < setups.size(); ++i) {
     replay::Setup setup = setups[i];
     setup.keep = [](replay::Accounts& accounts) { accounts.add<replay::LockOperations>(true); };
@@ -471,7 +512,7 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
       const unsigned cpus = spec.cpus == 0 ? writers : spec.cpus;
       setup.writers = writers;
       E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
-      Replayed requests(replay, thinking.ns, writers);
+      Replayed requests(replay, pauses, writers);
       E4R_TRY(contention::SimulationOutcome outcome,
               contention::simulate(requests, writers, {.cpus = cpus}));
       E4R_CHECK(replay.finish());

@@ -46,6 +46,10 @@ namespace e4r::app {
 // Parses the number of --cpus.
 [[nodiscard]] Result<unsigned> parse_cpus(std::string_view text);
 
+// Parses the pause of --think, in nanoseconds, and the factor of --think-scale.
+[[nodiscard]] Result<std::uint64_t> parse_think(std::string_view text);
+[[nodiscard]] Result<double> parse_think_scale(std::string_view text);
+
 // What the recorded machine did between requests.
 struct Thinking {
   // For each decision, by its number in the trace (from 1): the nanoseconds since all earlier
@@ -57,6 +61,9 @@ struct Thinking {
   std::uint64_t overlapping = 0;
 };
 [[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
+// The pause before each decision at that pace, by its number. It differs at random, by up to a
+// half.
+[[nodiscard]] std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& pace);
 
 // Replays each setup once more for each number of RunSpec::writers, one replay at a time, and
 // records its locks. Simulates writers that make the requests. Fills by_writers in the report's

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "contention/simulation.h"
+
 namespace e4r::allocator {
 struct Policy;
 }
@@ -31,6 +33,7 @@ struct RunSpec {
   std::size_t files = 0;          // how many of the most fragmented files to name
   std::vector<unsigned> writers;  // numbers of writers to simulate; empty: no simulation
   unsigned cpus = 0;              // that they share; 0: one for each writer
+  contention::Pace pace;          // of the writers
 
   // Of verify().
   bool free_run = false;  // report the run that decides alone

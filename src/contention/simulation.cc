@@ -170,6 +170,7 @@ void Simulation::begin_next(std::uint32_t number) {
   writer.recorded_lock = kNone;
   writer.left_ns = **think_ns;
   out_.busy_ns += writer.left_ns;
+  out_.think_ns += writer.left_ns;
   if (writer.cpu == kNone)
     get_cpu(number);
   else

@@ -32,6 +32,12 @@ struct Served {
   std::uint64_t left = 0;  // groups that its search passed over because their locks were held
 };
 
+// How long writers think before a request.
+struct Pace {
+  std::optional<std::uint64_t> think_ns;  // on average; empty: as long as the recorded machine did
+  double scale = 1;                       // of the recorded pauses
+};
+
 // The source of the writers' requests.
 class Requests {
  public:
@@ -76,6 +82,7 @@ struct SimulationOutcome {
   bool deadlocked = false;     // some requests were never served: their writers wait for each other
   std::uint64_t ns = 0;        // from the first to the last request
   std::uint64_t busy_ns = 0;   // thinking and in the allocator, of all writers
+  std::uint64_t think_ns = 0;  // thinking, of all writers
   std::uint64_t evasions = 0;  // groups passed over because their lock was taken
   std::uint64_t cpu_wait_ns = 0;  // waiting for a CPU, of all writers
   struct LockWaits {

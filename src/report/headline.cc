@@ -93,8 +93,7 @@ std::vector<HeadlineFigure> key_figures(const ReplayReport& report) {
   return {steps, extents, free};
 }
 
-std::string wrap(std::string_view sentence) {
-  constexpr std::size_t kWidth = 80;
+std::string wrap(std::string_view sentence, std::size_t width) {
   constexpr std::string_view kNoBreak = "\u00a0";
   std::string out, line;
   while (!sentence.empty()) {
@@ -102,7 +101,7 @@ std::string wrap(std::string_view sentence) {
     sentence.remove_prefix(std::min(word.size() + 1, sentence.size()));
     if (const auto at = word.find(kNoBreak); at != std::string::npos)
       word.replace(at, kNoBreak.size(), " ");
-    if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
       out += line + "\n";
       line.clear();
     }

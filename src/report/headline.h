@@ -30,6 +30,6 @@ struct HeadlineFigure {
 [[nodiscard]] std::string headline(const ReplayReport& report);
 
 // A sentence in lines for a terminal. What a no-break space joins stays together.
-[[nodiscard]] std::string wrap(std::string_view sentence);
+[[nodiscard]] std::string wrap(std::string_view sentence, std::size_t width = 80);
 
 }  // namespace e4r::report

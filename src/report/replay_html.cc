@@ -66,7 +66,8 @@ std::string many_writers(const ReplayReport& report) {
   if (!has_writers(report)) return {};
   return "<h2>Many writers</h2>\n<div class=\"pair\">\n" +
          html_figure("rates", "Requests per second.",
-                     "A simulation: each writer thinks, computes and takes locks as recorded.") +
+                     "A simulation: each writer thinks " + pace_text(report.pace) +
+                         ", then computes and takes locks as the code does.") +
          html_figure("waits", "Waiting.",
                      "Share of the writers' time, without the time that they waited for a CPU.") +
          "</div>\n<details><summary>As a table</summary><div class=\"wide\" tabindex=\"0\" "

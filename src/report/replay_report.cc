@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "replay/engine.h"
+#include "report/headline.h"
 #include "trace/trace.h"
 #include "util/text.h"
 #include "util/units.h"
@@ -272,11 +273,19 @@ std::string stats_text(const results::Outcome& run) {
 
 namespace {
 
-constexpr std::string_view kLeftOut =
-    "A simulation. The allocator decides a request when its writer makes it. A writer thinks for "
-    "as long as the\nrecorded one did, and takes the locks of fs/ext4/mballoc.c as the code does. "
-    "The simulation leaves out all\nother locks, the locks that a commit takes, and what CPUs cost "
-    "each other besides the cache lines of a\nshared group.\n";
+// What the figures are worth.
+std::string writers_note(const contention::Pace& pace) {
+  constexpr std::size_t kWidth = 110;
+  return wrap(
+      fmt::format(
+          "A simulation. The allocator decides a request when its writer makes it. A writer thinks "
+          "{}, and takes the locks of fs/ext4/mballoc.c as the code does. The simulation leaves "
+          "out "
+          "all other locks, the locks of commits, and what CPUs cost each other besides "
+          "the cache lines of a shared group.",
+          pace_text(pace)),
+      kWidth);
+}
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
@@ -297,6 +306,19 @@ std::string dearest(const contention::SimulationOutcome& outcome) {
 }
 
 }  // namespace
+
+std::string pace_text(const contention::Pace& pace) {
+  if (pace.think_ns) {
+    const auto ns = static_cast<double>(*pace.think_ns);
+    if (ns == 0) return "for no time";
+    if (ns >= 1e6) return fmt::format("for {:g} ms on average", ns / 1e6);
+    if (ns >= 1e3) return fmt::format("for {:g} µs on average", ns / 1e3);
+    return fmt::format("for {} ns on average", *pace.think_ns);
+  }
+  if (pace.scale != 1)
+    return fmt::format("for {:g} times as long as the recorded one did", pace.scale);
+  return "for as long as the recorded one did";
+}
 
 bool has_writers(const ReplayReport& report) {
   return std::ranges::any_of(report.runs,
@@ -324,7 +346,7 @@ std::string writers_text(const ReplayReport& report) {
            percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
     }
   }
-  return "\n" + table.text() + std::string(kLeftOut);
+  return "\n" + table.text() + writers_note(report.pace);
 }
 
 }  // namespace e4r::report

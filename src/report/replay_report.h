@@ -86,6 +86,7 @@ struct ReplayReport {
   // in other orders that the trace allows. Empty if no allocations overlap.
   std::vector<results::Outcome> orders;
   std::optional<FragmentedFiles> fragmented;  // of replay --files
+  contention::Pace pace;                      // of the writers in Outcome::by_writers
 };
 
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
@@ -192,6 +193,9 @@ struct AgreementRow {
 [[nodiscard]] std::string stats_text(const results::Outcome& run);
 
 // What many writers would have made of the requests (results::Outcome::by_writers).
+
+// How long they think before a request, as part of a sentence: "for 80 µs on average".
+[[nodiscard]] std::string pace_text(const contention::Pace& pace);
 
 // Whether the report has any.
 [[nodiscard]] bool has_writers(const ReplayReport& report);

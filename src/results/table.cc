@@ -569,6 +569,8 @@ void add_writers(Rows& out) {
   add("seconds", Unit::seconds, [](Many m) { return static_cast<double>(m.ns) / 1e9; });
   add("requests_per_s", Unit::count, [](Many m) { return m.requests_per_second(); });
   add("waiting_percent", Unit::percent, [](Many m) { return 100 * m.share_waited(m.all_waits()); });
+  add("think_ns", Unit::ns,
+      [](Many m) { return m.requests == 0 ? std::uint64_t{0} : m.think_ns / m.requests; });
   add("cpu_wait_ns", Unit::ns, [](Many m) { return m.cpu_wait_ns; });
   add("evasions", Unit::count, [](Many m) { return m.evasions; });
 }

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
 
 namespace e4r {
 namespace {
@@ -32,35 +34,56 @@ Error bad_duration(std::string_view text) {
   return error("'{}' is not a time: give one such as 90s, 10m, 1h30m or 500ms", text);
 }
 
+Error bad_pause(std::string_view text) {
+  return error("'{}' is not a time: give one such as 80us, 1.5ms or 0", text);
+}
+
+struct TimeUnit {
+  std::string_view name;
+  double worth;
+};
+
+// The sum of numbers with these units; empty if the text is anything else.
+std::optional<double> sum_of_times(std::string_view text, std::span<const TimeUnit> units) {
+  double sum = 0;
+  if (text.empty()) return std::nullopt;
+  while (!text.empty()) {
+    const auto number_end = std::min(text.find_first_not_of("0123456789."), text.size());
+    double number = 0;
+    const auto [at, ec] = std::from_chars(text.data(), text.data() + number_end, number);
+    if (ec != std::errc() || at != text.data() + number_end) return std::nullopt;
+    text.remove_prefix(number_end);
+    const std::string_view name =
+        text.substr(0, std::min(text.find_first_of("0123456789."), text.size()));
+    const auto unit = std::find_if(units.begin(), units.end(),
+                                   [&](const TimeUnit& of) { return of.name == name; });
+    if (unit == units.end()) return std::nullopt;
+    sum += number * unit->worth;
+    text.remove_prefix(name.size());
+  }
+  return sum;
+}
+
 }  // namespace
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
-  struct Unit {
-    std::string_view name;
-    double ms;
-  };
-  static constexpr std::array kUnits = {Unit{"ms", 1},     Unit{"s", 1e3},     Unit{"m", 60e3},
-                                        Unit{"h", 3600e3}, Unit{"d", 86400e3}, Unit{"", 1e3}};
+  static constexpr std::array kUnits = {TimeUnit{"ms", 1},      TimeUnit{"s", 1e3},
+                                        TimeUnit{"m", 60e3},    TimeUnit{"h", 3600e3},
+                                        TimeUnit{"d", 86400e3}, TimeUnit{"", 1e3}};
   constexpr double kMost = 1e14;
-  double sum = 0;
-  std::string_view rest = text;
-  if (rest.empty()) return bad_duration(text);
-  while (!rest.empty()) {
-    const auto number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
-    double number = 0;
-    const auto [at, ec] = std::from_chars(rest.data(), rest.data() + number_end, number);
-    if (ec != std::errc() || at != rest.data() + number_end) return bad_duration(text);
-    rest.remove_prefix(number_end);
-    const std::string_view name =
-        rest.substr(0, std::min(rest.find_first_of("0123456789."), rest.size()));
-    const auto* unit =
-        std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
-    if (unit == kUnits.end()) return bad_duration(text);
-    sum += number * unit->ms;
-    rest.remove_prefix(name.size());
-  }
-  if (!(sum <= kMost)) return bad_duration(text);
-  return std::chrono::milliseconds(static_cast<std::int64_t>(std::llround(sum)));
+  const std::optional<double> sum = sum_of_times(text, kUnits);
+  if (!sum || !(*sum <= kMost)) return bad_duration(text);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::llround(*sum)));
+}
+
+Result<std::chrono::nanoseconds> parse_pause(std::string_view text) {
+  static constexpr std::array kUnits = {TimeUnit{"ns", 1}, TimeUnit{"us", 1e3}, TimeUnit{"ms", 1e6},
+                                        TimeUnit{"s", 1e9}};
+  constexpr double kMost = 86400e9;
+  if (text == "0") return std::chrono::nanoseconds(0);
+  const std::optional<double> sum = sum_of_times(text, kUnits);
+  if (!sum || !(*sum <= kMost)) return bad_pause(text);
+  return std::chrono::nanoseconds(std::llround(*sum));
 }
 
 Result<std::uint64_t> parse_u64(std::string_view text) {

@@ -22,6 +22,10 @@ inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 // "500ms"); a number alone is seconds. The error names the text and the accepted forms.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
+// Parses a short time, at most a day: decimal numbers with the units ns, us, ms or s, added up
+// ("80us", "1.5ms"), or "0". The error names the text and the accepted forms.
+[[nodiscard]] Result<std::chrono::nanoseconds> parse_pause(std::string_view text);
+
 // A decimal number of at most 64 bits, with nothing before or after it.
 [[nodiscard]] Result<std::uint64_t> parse_u64(std::string_view text);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/opened.h"
 #include "replay/engine.h"
 
@@ -81,6 +83,67 @@ INSTANTIATE_TEST_SUITE_P(Captures, WritersOf,
                          testing::Values(std::pair("discard-7.3.e4c", "linux-7.3"),
                                          std::pair("discard-6.1.e4c", "legacy")));
 
+TEST(ManyWriters, APaceIsParsed) {
+  EXPECT_EQ(*parse_think("80us"), 80'000u);
+  EXPECT_EQ(*parse_think("0"), 0u);
+  EXPECT_FALSE(parse_think("80").ok());
+  EXPECT_EQ(*parse_think_scale("0.1"), 0.1);
+  EXPECT_EQ(*parse_think_scale("0"), 0);
+  for (const char* wrong : {"", "-1", "x", "1x", "nan", "inf", "1e7"})
+    EXPECT_FALSE(parse_think_scale(wrong).ok()) << wrong;
+}
+
+// A pace takes the place of the recorded pauses, or scales them; each differs by up to a half.
+TEST(ManyWriters, PausesHaveThePace) {
+  Thinking thinking;
+  thinking.ns.assign(3000, 1000);
+  thinking.goes_on.assign(3000, false);
+  const auto mean = [](const std::vector<std::uint64_t>& pauses) {
+    double sum = 0;
+    for (const std::uint64_t ns : pauses) sum += static_cast<double>(ns);
+    return sum / static_cast<double>(pauses.size());
+  };
+  EXPECT_NEAR(mean(pauses_of(thinking, {})), 1000, 20);
+  EXPECT_NEAR(mean(pauses_of(thinking, {std::nullopt, 0.1})), 100, 2);
+  EXPECT_NEAR(mean(pauses_of(thinking, {std::nullopt, 10})), 10'000, 200);
+  const std::vector<std::uint64_t> given = pauses_of(thinking, {80'000, 1});
+  EXPECT_NEAR(mean(given), 80'000, 1600);
+  EXPECT_GE(*std::ranges::min_element(given), 40'000u);
+  EXPECT_LE(*std::ranges::max_element(given), 120'000u);
+  for (const std::uint64_t ns : pauses_of(thinking, {0, 1})) EXPECT_EQ(ns, 0u);
+}
+
+// How many requests one writer and many make per second at a pace.
+TEST(ManyWriters, AFasterProgramAsksFaster) {
+  const test::Opened opened("discard-7.3.e4c");
+  const auto outcomes = [&](const contention::Pace& pace) {
+    RunSpec spec;
+    spec.policies = {allocator::find_policy("linux-7.3")};
+    spec.writers = {1, 16};
+    spec.pace = pace;
+    const auto compared = compare(spec, opened.inputs, opened.listener);
+    EXPECT_TRUE(compared.ok());
+    EXPECT_EQ(compared->report.pace.think_ns, pace.think_ns);
+    std::vector<contention::SimulationOutcome> out;
+    for (const results::Outcome& by : compared->report.runs[0].by_writers)
+      out.push_back(by.writers.value());
+    return out;
+  };
+  const auto recorded = outcomes({});
+  const auto faster = outcomes({std::nullopt, 0.1});
+  const auto given = outcomes({10'000'000, 1});
+  const auto never = outcomes({0, 1});
+  EXPECT_LT(faster[0].ns, recorded[0].ns);
+  EXPECT_LT(never[0].ns, faster[0].ns);
+  EXPECT_GE(faster[1].share_waited(faster[1].all_waits()),
+            recorded[1].share_waited(recorded[1].all_waits()));
+  EXPECT_GT(never[1].all_waits().ns, 0u);
+  EXPECT_EQ(never[0].think_ns, 0u);
+  EXPECT_NEAR(given[0].requests_per_second(), 100, 5);
+  EXPECT_NEAR(static_cast<double>(given[0].think_ns) / static_cast<double>(given[0].requests), 1e7,
+              5e5);
+}
+
 // An anonymous capture has no times.
 TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   const test::Opened opened("corpus/mail-1k.e4c");
@@ -90,6 +153,8 @@ TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   const auto compared = compare(spec, opened.inputs, opened.listener);
   ASSERT_FALSE(compared.ok());
   EXPECT_NE(compared.error().message.find("anonymous"), std::string::npos);
+  spec.pace.think_ns = 1000;
+  EXPECT_TRUE(compare(spec, opened.inputs, opened.listener).ok());
 }
 
 // The locks of frees are noted if somebody wants them, and the others stay as they are.

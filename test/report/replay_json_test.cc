@@ -211,6 +211,16 @@ TEST(ReplayJson, SaysWhyTheRecordedKernelIsAbsent) {
   EXPECT_FALSE(recorded.as_object().contains("searches_from"));
 }
 
+TEST(Writers, ThePaceIsSaid) {
+  using contention::Pace;
+  EXPECT_EQ(pace_text(Pace{}), "for as long as the recorded one did");
+  EXPECT_EQ(pace_text(Pace{std::nullopt, 0.1}), "for 0.1 times as long as the recorded one did");
+  EXPECT_EQ(pace_text(Pace{80'000, 1}), "for 80 µs on average");
+  EXPECT_EQ(pace_text(Pace{1'500'000, 1}), "for 1.5 ms on average");
+  EXPECT_EQ(pace_text(Pace{999, 1}), "for 999 ns on average");
+  EXPECT_EQ(pace_text(Pace{0, 1}), "for no time");
+}
+
 TEST(Columns, BeginWithTheRecordedKernel) {
   ReplayReport report = with_kernel();
   EXPECT_EQ(first_policy(report), 1u);

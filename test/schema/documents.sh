@@ -25,6 +25,7 @@ write replay default "$e4replay" replay churn-4k.img churn-4k.trace.zst --json -
 write replay cr1.5 "$e4replay" replay churn-4k.img churn-4k.trace.zst -p cr1.5,linear --json -
 write replay writers "$e4replay" replay churn-4k.img churn-4k.trace.zst -p legacy,linux-7.3 \
     --writers 1,4 --cpus 2 --json -
+write replay think "$e4replay" replay churn-4k.img churn-4k.trace.zst -p legacy --writers 1,4 --think 80us --json -
 write replay linux-7.3 "$e4replay" replay delalloc-4k.img delalloc-4k-7.3.e4t.zst --json -
 write replay linux-6.5 "$e4replay" replay delalloc-4k.img delalloc-4k-6.12.e4t.zst \
     -p linux-6.5,linux-6.12,rotalloc --json -

@@ -36,6 +36,17 @@ TEST(ParseDuration, AddsUpUnits) {
     EXPECT_FALSE(parse_duration(text).ok()) << text;
 }
 
+TEST(ParsePause, HasAUnitOrIsNone) {
+  using std::chrono::nanoseconds;
+  EXPECT_EQ(*parse_pause("80us"), nanoseconds(80'000));
+  EXPECT_EQ(*parse_pause("1.5ms"), nanoseconds(1'500'000));
+  EXPECT_EQ(*parse_pause("1s5ns"), nanoseconds(1'000'000'005));
+  EXPECT_EQ(*parse_pause("86400s"), nanoseconds(86'400'000'000'000));
+  EXPECT_EQ(*parse_pause("0"), nanoseconds(0));
+  for (const char* text : {"", "us", "10", "-1us", "1 us", "1m", "1e3us", "86401s", "1..5s", "00"})
+    EXPECT_FALSE(parse_pause(text).ok()) << text;
+}
+
 TEST(ParseU64, WholeTextOnly) {
   EXPECT_EQ(*parse_u64("18446744073709551615"), ~0ull);
   EXPECT_FALSE(parse_u64("12a").ok());

@@ -29,6 +29,8 @@ struct Options : InputArguments {
   std::string write_image;
   std::string writers;
   std::string cpus;
+  std::string think;
+  std::string think_scale;
   bool histogram = false;
   bool all = false;
   std::string kernel_log;
@@ -136,6 +138,12 @@ Status resolve(Options& options) {
   if (!options.cpus.empty()) {
     E4R_TRY(spec.cpus, app::parse_cpus(options.cpus));
   }
+  if (!options.think.empty()) {
+    E4R_TRY(spec.pace.think_ns, app::parse_think(options.think));
+  }
+  if (!options.think_scale.empty()) {
+    E4R_TRY(spec.pace.scale, app::parse_think_scale(options.think_scale));
+  }
   E4R_CHECK(app::check_conditions(options.fail_if, app::replay_names(spec)));
   spec.for_page = !options.html.empty();
   spec.spaces = !options.perfetto.empty();
@@ -211,6 +219,17 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--cpus", options->cpus, "CPUs that they share (default: one for each writer)")
       .type_name("N")
       .needs(writers);
+  const DeclaredOption think =
+      app.add_option("--think", options->think,
+                     "how long a writer thinks between an answer and its next request, on average "
+                     "(default: as long as recorded)")
+          .type_name("TIME")
+          .needs(writers);
+  app.add_option("--think-scale", options->think_scale,
+                 "let a writer think so many times as long as recorded: 0.1 is ten times as fast")
+      .type_name("F")
+      .needs(writers)
+      .excludes(think);
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
       .type_name("FILE");
   app.add_option("--decisions", options->decisions,
