@@ -12,11 +12,12 @@
 #                  or warnings
 #     guide        follows docs/adding-a-built-in-policy.md and docs/adding-an-event.md in a clone of HEAD,
 #                  block by block
+#     wheel        `pip install .` without a network, in an environment of its own
 #   --turn TEXT    the build whose turn it is, by the hash of TEXT (.ci/run: a commit)
 # Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=(release minimal clang package debian guide)
+all=(release minimal clang package debian guide wheel)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
 # Files with a fixed place.
@@ -185,6 +186,15 @@ build_minimal() {
     done
     installs build/builds/minimal
     echo "builds.sh: minimal passed in $((SECONDS - started)) s"
+}
+
+# The tests of the wheel look at the build of the preset, too.
+build_wheel() {
+    local started=$SECONDS
+    cmake --preset release >/dev/null
+    cmake --build --preset release
+    ctest --test-dir build/release -C wheel -R '^python\.wheel$' --output-on-failure --no-tests=error
+    echo "builds.sh: wheel passed in $((SECONDS - started)) s"
 }
 
 # follow PAGE DIR: follows the page in the clone in DIR.
