@@ -162,6 +162,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Tells the processor that this thread only waits. Guests run on x86-64 alone; elsewhere this only
+// has to compile.
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 // Runs in a process of its own, as one of the kernel's process group. Ends the group when `parent`
 // ends, however that happens. The kernel cannot do so itself: a host thread of it that waits for
 // disk requests outlives its first process.
@@ -345,7 +353,7 @@ Status Guest::pause(std::uint32_t& turns, std::uint32_t seen, Clock::time_point 
   constexpr timespec kMost = {0, 20'000'000};
   if (turns < E4R_SPINS) {
     ++turns;
-    __builtin_ia32_pause();
+    relax();
     return {};
   }
   e4r_count& answered = shared_->answered;
