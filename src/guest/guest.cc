@@ -178,7 +178,7 @@ void relax() {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  ::close_range(0, ~0U, 0);
+  ::closefrom(0);
   // The signal also comes when only the thread that forked has ended.
   ::prctl(PR_SET_PDEATHSIG, SIGHUP);
   while (::getppid() == parent) ::sigwaitinfo(&all, nullptr);
