@@ -8,47 +8,27 @@
 # installed. Needs Debian 12 on amd64, and root for apt's directories.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck source=test/mirror.sh
-source test/mirror.sh
+# shellcheck source=test/foreign.sh
+source test/foreign.sh
 case ${1:-} in -*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;; esac
 native=$(realpath "${1:-build/release}")
 dir=$PWD/build/s390x
 host=$dir/host root=$dir/root
 mkdir -p "$dir"
 
-# What apt thinks of this machine stays as it is: these packages have lists and an archive of their own.
-foreign=(-o "Dir=$dir/apt" -o "Dir::State::status=$dir/apt/var/lib/dpkg/status" -o APT::Architecture=s390x
-         -o APT::Architectures=s390x -o APT::Sandbox::User=root)
-
-# unpack INTO COMMAND...: downloads the packages that COMMAND would install.
-unpack() {
-    local into=$1 names
-    shift
-    names=$("$@" -s --no-install-recommends install "${wanted[@]}" | awk '/^Inst/ { print $2 }')
-    mkdir -p "$into.debs" "$into"
-    # shellcheck disable=SC2086 # names are words
-    (cd "$into.debs" && "$@" -q -o APT::Sandbox::User=root download $names >/dev/null)
-    for deb in "$into.debs"/*.deb; do dpkg-deb -x "$deb" "$into"; done
-    touch "$into.done"
-}
-
 fetch() {
+    local names
     if [ ! -e "$host.done" ]; then
-        wanted=(g++-12-s390x-linux-gnu qemu-user-static)
-        unpack "$host" apt-get
+        names=$(with_dependencies g++-12-s390x-linux-gnu qemu-user-static)
+        # shellcheck disable=SC2086 # names are words
+        unpack "$host" $names
     fi
     [ ! -e "$root.done" ] || return 0
-    mkdir -p "$dir"/apt/etc/apt/{apt.conf.d,preferences.d,trusted.gpg.d} "$dir/apt/var/lib/dpkg" \
-        "$dir"/apt/var/{lib/apt/lists,cache/apt/archives}/partial
-    touch "$dir/apt/var/lib/dpkg/status"
-    local uri
-    uri=$(mirror)
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri bookworm main" \
-        >"$dir/apt/etc/apt/sources.list"
-    apt-get "${foreign[@]}" -q update >/dev/null
-    wanted=(libext2fs-dev comerr-dev libblkid-dev libfmt-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev
-            libc6-dev libstdc++-12-dev)
-    unpack "$root" apt-get "${foreign[@]}"
+    foreign "$dir/apt" s390x
+    names=$(with_dependencies libext2fs-dev comerr-dev libblkid-dev libfmt-dev libboost1.81-dev \
+        libboost-json1.81-dev libcli11-dev libc6-dev libstdc++-12-dev)
+    # shellcheck disable=SC2086
+    unpack "$root" $names
 }
 
 # compile NAME FILE...: all files as one.
