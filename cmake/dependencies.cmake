@@ -3,6 +3,10 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+set(E4R_FMT fmt::fmt)
+if(E4R_STATIC) # Debian has no static library of it
+  set(E4R_FMT fmt::fmt-header-only)
+endif()
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(CLI11 REQUIRED)
 find_package(SQLite3 REQUIRED)

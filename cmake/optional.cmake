@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # e4r_optional(NAME WHAT PACKAGES CONDITION...): a part of the build that needs PACKAGES of Debian. E4R_<NAME> is
-# AUTO (build it if CONDITION holds), ON (fail if it does not hold) or OFF. Sets E4R_HAVE_<NAME>.
+# AUTO (build it if CONDITION holds), ON (fail if it does not hold) or OFF. Sets E4R_HAVE_<NAME>,
+# and appends WHAT to the global property E4R_LEFT_OUT if the part is left out.
 function(e4r_optional name what packages)
   set(E4R_${name} AUTO CACHE STRING "${what}: AUTO, ON or OFF")
   set_property(CACHE E4R_${name} PROPERTY STRINGS AUTO ON OFF)
@@ -13,6 +14,9 @@ function(e4r_optional name what packages)
   elseif(NOT E4R_${name}_MISSED)
     message(STATUS "Leaving out ${what}: it needs ${packages} (-DE4R_${name}=OFF: not wanted)")
     set(E4R_${name}_MISSED ON CACHE INTERNAL "the build has said so")
+  endif()
+  if(NOT have)
+    set_property(GLOBAL APPEND PROPERTY E4R_LEFT_OUT "${what}")
   endif()
   set(E4R_HAVE_${name} ${have} PARENT_SCOPE)
 endfunction()

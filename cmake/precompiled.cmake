@@ -42,6 +42,6 @@ function(e4r_use_precompiled target name)
   set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-e4r_add_precompiled(e4r_precompiled HEADERS ${e4r_common_headers} DEPENDS fmt::fmt)
+e4r_add_precompiled(e4r_precompiled HEADERS ${e4r_common_headers} DEPENDS ${E4R_FMT})
 e4r_add_precompiled(e4r_precompiled_json
-  HEADERS ${e4r_common_headers} <boost/json.hpp> DEPENDS fmt::fmt Boost::json)
+  HEADERS ${e4r_common_headers} <boost/json.hpp> DEPENDS ${E4R_FMT} Boost::json)

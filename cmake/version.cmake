@@ -9,6 +9,11 @@ add_custom_target(e4r_commit
   COMMAND ${CMAKE_COMMAND} ${commit_args} -P ${PROJECT_SOURCE_DIR}/cmake/commit.cmake
   BYPRODUCTS ${PROJECT_BINARY_DIR}/commit/commit.h
   VERBATIM)
+# What --version of e4replay says below it. tools/portable.sh reads the text too.
+get_property(left_out GLOBAL PROPERTY E4R_LEFT_OUT)
+list(REMOVE_ITEM left_out "the Python package")
+list(JOIN left_out "; " left_out)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/commit/left_out.h CONTENT "#define E4R_LEFT_OUT \"@left_out@\"\n" @ONLY)
 add_library(e4r_version STATIC common/version.cc)
 add_dependencies(e4r_version e4r_commit)
 target_include_directories(e4r_version PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/commit)

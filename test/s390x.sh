@@ -59,6 +59,7 @@ build() {
         cross+=(-isystem "$root/usr/include/$at")
     done
     echo '#define E4R_COMMIT ""' >"$dir/commit.h"
+    echo '#define E4R_LEFT_OUT ""' >"$dir/left_out.h"
     compile util src/util/*.cc src/ext4/*.cc src/json/*.cc
     compile image src/image/*.cc
     compile lazyinit src/lazyinit/*.cc

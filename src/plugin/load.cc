@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/load.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -13,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "plugin/library.h"
 #include "util/file.h"
 
 namespace e4r::plugin {
@@ -281,27 +280,6 @@ std::deque<Loaded>& opened() {
   return files;
 }
 
-// A file open in the dynamic linker. Closed by the destructor unless kept.
-class Library {
- public:
-  explicit Library(const std::string& path)
-      : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  ~Library() {
-    if (handle_ != nullptr) ::dlclose(handle_);
-  }
-  [[nodiscard]] bool opened() const { return handle_ != nullptr; }
-  template <class Function>
-  Function* find(const char* name) const {
-    return reinterpret_cast<Function*>(::dlsym(handle_, name));
-  }
-  void keep() { handle_ = nullptr; }
-
- private:
-  void* handle_;
-};
-
 bool is_line(const char* text) {
   const std::string_view line = text == nullptr ? "" : text;
   return !line.empty() && line.find('\n') == std::string_view::npos;
@@ -417,12 +395,11 @@ Result<const allocator::Policy*> load(const std::string& path) {
   if (!bytes.ok()) return bytes.error();
   if (is_cut_elf(*bytes))
     return error("{}: is a library that has been cut short: copy or compile it again", path);
-  Library library(file);
-  if (!library.opened())
-    return error("{}: is not a policy that can be loaded: {}", path, ::dlerror());
-  const auto interface = library.find<std::uint32_t()>("e4replay_plugin_interface");
+  Result<Library> library = Library::open(file);
+  if (!library.ok()) return error("{}: {}", path, library.error().message);
+  const auto interface = library->find<std::uint32_t()>("e4replay_plugin_interface");
   const auto describe =
-      library.find<void(const e4replay::plugin::Host*, e4replay::plugin::Policy*)>(
+      library->find<void(const e4replay::plugin::Host*, e4replay::plugin::Policy*)>(
           "e4replay_plugin_policy");
   if (interface == nullptr || describe == nullptr)
     return error("{}: is a library, but no policy: it has no E4REPLAY_POLICY", path);
@@ -432,7 +409,7 @@ Result<const allocator::Policy*> load(const std::string& path) {
   e4replay::plugin::Policy described;
   describe(&host(), &described);
   E4R_TRY(const allocator::Policy* policy, take(opened(), file, described));
-  library.keep();
+  library->keep();
   return policy;
 }
 

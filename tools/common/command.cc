@@ -52,7 +52,10 @@ int run_commands(int argc, char** argv) {
   const Program& self = program();
   CLI::App app(std::string(self.description), std::string(self.name));
   app.footer(std::string(self.examples));
-  app.set_version_flag("--version", version_line());
+  app.set_version_flag("--version",
+                       self.left_out.empty()
+                           ? version_line()
+                           : fmt::format("{}\nwithout {}", version_line(), self.left_out));
   std::string shell;
   app.add_option("--completion", shell)->group("");  // hidden; used by builds
   app.require_subcommand(0, 1);

@@ -38,6 +38,8 @@ struct Program {
   std::string_view examples;     // the last lines of --help
   // How to complete a value, by its placeholder in --help (`--completion SHELL`).
   completion::ValueOf value_of;
+  // The parts that this build lacks, for --version. Empty: it has all.
+  std::string_view left_out = {};
 };
 [[nodiscard]] const Program& program();
 // The program's subcommands. To declare a group ("trace info"), `declare` may add nested

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/version.h"
 
-#include <string_view>
-
 #include "commit.h"
+#include "left_out.h"
 
 namespace e4r::tools {
 
@@ -12,6 +11,10 @@ std::string version_line() {
   std::string out = "e4replay " E4R_VERSION;
   if (!kCommit.empty()) out.append(" (").append(kCommit).append(")");
   return out;
+}
+
+std::string_view left_out() {
+  return E4R_LEFT_OUT;
 }
 
 }  // namespace e4r::tools

@@ -5,6 +5,7 @@
 #include "allocator/policy.h"
 #include "common/command.h"
 #include "common/print_line.h"
+#include "plugin/library.h"
 #include "plugin/load.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -60,6 +61,9 @@ std::string overview() {
                         verification_text(*p));
     text += code_line(*p, fmt::format("{:<{}}  code:     ", "", width));
   }
+  if (!plugin::opens_files())
+    text +=
+        "\nThis e4replay was built without shared libraries, and loads no policies from files.\n";
   return text +
          "\n`e4replay policies NAME` shows the rungs and tunables of one. linux-6.12 names the "
          "latest "

@@ -3,6 +3,7 @@
 
 #include "common/command.h"
 #include "common/guarded.h"
+#include "common/version.h"
 #include "e4replay/cmd_trace.h"
 #include "e4replay/options.h"
 
@@ -60,6 +61,7 @@ const Program& program() {
       "e4replay: replay ext4 allocation traces offline under several allocator policies",
       kExamples,
       value_of,
+      left_out(),
   };
   return kProgram;
 }

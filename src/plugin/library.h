@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "util/status.h"
+
+namespace e4r::plugin {
+
+// A file open in the dynamic linker. Closed by the destructor unless kept.
+class Library {
+ public:
+  // Errors, without the path: the dynamic linker cannot open it; this program has no dynamic
+  // linker.
+  [[nodiscard]] static Result<Library> open(const std::string& path);
+  Library(Library&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Library& operator=(Library&&) = delete;
+  ~Library();
+
+  // Null if the file has no such function.
+  template <class Function>
+  [[nodiscard]] Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(address_of(name));
+  }
+  void keep() { handle_ = nullptr; }
+
+ private:
+  explicit Library(void* handle) : handle_(handle) {}
+  [[nodiscard]] void* address_of(const char* name) const;
+
+  void* handle_;
+};
+
+// Whether this program can open files at all.
+[[nodiscard]] bool opens_files();
+
+}  // namespace e4r::plugin
