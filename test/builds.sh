@@ -13,11 +13,12 @@
 #     guide        follows docs/adding-a-built-in-policy.md and docs/adding-an-event.md in a clone of HEAD,
 #                  block by block
 #     wheel        `pip install .` without a network, in an environment of its own
+#     portable     tools/portable.sh: one static file for x86_64 and for aarch64, tried by test/portable.sh
 #   --turn TEXT    the build whose turn it is, by the hash of TEXT (.ci/run: a commit)
 # Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=(release minimal clang package debian guide wheel)
+all=(release minimal clang package debian guide wheel portable)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
 # Files with a fixed place.
@@ -229,6 +230,13 @@ build_guide() {
     follow adding-an-event.md "$dir"
     shows adding-an-event.md "$dir" '\[       OK \] E4t\.KindsKeepTheirTags' '\[  PASSED  \] [0-9]+ tests'
     echo "builds.sh: guide passed in $((SECONDS - started)) s"
+}
+
+# One file without shared libraries, for two machines.
+build_portable() {
+    local started=$SECONDS
+    test/portable.sh
+    echo "builds.sh: portable passed in $((SECONDS - started)) s"
 }
 
 # build NAME

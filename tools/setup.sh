@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the packages for building, testing and running the project, from Debian 12, by name. Does nothing if
 # all are installed. Needs root (or sudo) only if something is missing.
-#   tools/setup.sh [build|test|python|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|metrics|corpus|fresh]...
+#   tools/setup.sh [build|test|python|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|portable|cluster|browser|metrics|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
 
@@ -35,6 +35,8 @@ xfstests=(acl attr autoconf automake bc dbench dmsetup e2fsprogs fio fsverity ga
 qemu=(qemu-system-x86)
 # For guests with pages of 64 KiB.
 arm64=(qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu)
+# Beside the packages for building: for tools/portable.sh.
+portable=(g++-aarch64-linux-gnu file)
 # For tests of `sweep --emit`, and of the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
 browser=(chromium)
@@ -70,13 +72,14 @@ for group in "${@:-build}"; do
     xfstests) wanted+=("${lab[@]}" "${xfstests[@]}") ;;
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
     arm64) wanted+=("${lab[@]}" "${arm64[@]}") ;;
+    portable) wanted+=("${build[@]}" "${portable[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     metrics) wanted+=("${metrics[@]}") ;;
     corpus) wanted+=("${corpus[@]}") ;;
     fresh) wanted+=("${fresh[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, python, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser, metrics, corpus or fresh" >&2
+        echo "setup.sh: unknown group '$group': give build, test, python, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, portable, cluster, browser, metrics, corpus or fresh" >&2
         exit 2
         ;;
     esac
