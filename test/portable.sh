@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the portable e4replay (tools/portable.sh) and tries both files: that for x86_64 by the golden tests and in
-# an empty root directory (test/record/portable.sh), and that for aarch64 under qemu-user, where it must print what
-# the other one prints.
+# an empty root directory (test/record/portable.sh), and that for aarch64 under qemu-user, where it records, and must
+# print what the other one prints.
 #   test/portable.sh
 # Packages are installed; qemu is only unpacked, below build/portable. Needs root and Debian 12 on amd64.
 set -euo pipefail
@@ -54,12 +54,11 @@ under_qemu() {
     commands=$((commands + 1))
 }
 
-cases=0
-golden
-test/record/portable.sh "${files[0]}"
-
 [ -e "$dir/qemu.done" ] || unpack "$dir/qemu" qemu-user-static
 qemu=("$dir/qemu/usr/bin/qemu-aarch64-static")
+cases=0
+golden
+test/record/portable.sh "${files[0]}" "${qemu[@]}" "${files[1]}"
 commands=0
 for capture in traces/{churn-4k-6.8,churn-4k-el8,aged-1k,fill-4k-enospc}.e4c; do
     for command in "replay $capture -p legacy,cr1.5 --no-progress" "verify $capture --no-progress" \
