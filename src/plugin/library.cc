@@ -6,17 +6,14 @@
 namespace e4r::plugin {
 
 Result<Library> Library::open(const std::string& path) {
-  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  Handle handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL),
+                [](void* opened) { ::dlclose(opened); });
   if (handle == nullptr) return error("is not a policy that can be loaded: {}", ::dlerror());
-  return Library(handle);
-}
-
-Library::~Library() {
-  if (handle_ != nullptr) ::dlclose(handle_);
+  return Library(std::move(handle));
 }
 
 void* Library::address_of(const char* name) const {
-  return ::dlsym(handle_, name);
+  return ::dlsym(handle_.get(), name);
 }
 
 bool opens_files() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,22 +15,20 @@ class Library {
   // Errors, without the path: the dynamic linker cannot open it; this program has no dynamic
   // linker.
   [[nodiscard]] static Result<Library> open(const std::string& path);
-  Library(Library&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Library& operator=(Library&&) = delete;
-  ~Library();
 
   // Null if the file has no such function.
   template <class Function>
   [[nodiscard]] Function* find(const char* name) const {
     return reinterpret_cast<Function*>(address_of(name));
   }
-  void keep() { handle_ = nullptr; }
+  void keep() { static_cast<void>(handle_.release()); }
 
  private:
-  explicit Library(void* handle) : handle_(handle) {}
+  using Handle = std::unique_ptr<void, void (*)(void*)>;
+  explicit Library(Handle handle) : handle_(std::move(handle)) {}
   [[nodiscard]] void* address_of(const char* name) const;
 
-  void* handle_;
+  Handle handle_;
 };
 
 // Whether this program can open files at all.

@@ -10,8 +10,6 @@ Result<Library> Library::open(const std::string& /*path*/) {
       "libraries: build it without E4R_STATIC");
 }
 
-Library::~Library() = default;
-
 void* Library::address_of(const char* /*name*/) const {
   return nullptr;
 }
