@@ -57,10 +57,11 @@ class RunSearch {
         shown_(shown),
         evidence_(evidence),
         wanted_(replay::counts_of(shown)),
-        known_free_(evidence.known_free),
         middle_step_(cpu_prealloc(geometry)) {
-    for (const ClusterRange& part : evidence.not_all_free)
-      if (bitmap::all_clear(words, part.first, part.count)) not_all_free_.push_back(part);
+    // A part that holds clusters in use is explained by them.
+    std::erase_if(evidence_.not_all_free, [&](const ClusterRange& part) {
+      return !bitmap::all_clear(words, part.first, part.count);
+    });
     bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
       free_runs_.push_back({start, end - start});
       const Counts counts = counts_of(free_runs_.back());
@@ -73,24 +74,23 @@ class RunSearch {
     const Counts missing = wanted_ - there_;
     HiddenRuns out;
     if (missing == Counts{}) return out;
-    const std::int64_t clusters = -missing.free;
+    const auto clusters = static_cast<std::uint32_t>(std::max<std::int64_t>(-missing.free, 0));
     Answers answers;
     if (clusters > 0) {
-      find_one(missing, static_cast<std::uint32_t>(clusters), answers);
-      if (falls_short(answers)) find_two(missing, static_cast<std::uint32_t>(clusters), answers);
+      find_one(missing, clusters, answers);
+      if (falls_short(answers)) find_two(missing, clusters, answers);
       if (falls_short(answers) && is_seen()) find_tails(answers);
     }
     out.answers = answers.take_runs();
     out.explained = !out.answers.empty();
-    if (!out.explained)
-      out.not_found = static_cast<std::uint32_t>(std::max<std::int64_t>(clusters, 0));
+    if (!out.explained) out.not_found = clusters;
     return out;
   }
 
  private:
   // How well runs fit that explain the counters. More is better, from the first member on.
   struct Rank {
-    std::size_t in_parts = 0;  // of not_all_free_
+    std::size_t in_parts = 0;  // of FreeEvidence::not_all_free
     enum class Kind : std::uint8_t { several, in_different_runs, one } kind = Kind::several;
     std::uint32_t alignment = 0;  // of the least aligned end
 
@@ -138,18 +138,18 @@ class RunSearch {
 
   // Whether the trace shows anything of the group. No decision depends on other groups' places.
   [[nodiscard]] bool is_seen() const {
-    return !not_all_free_.empty() ||
-           std::ranges::any_of(known_free_, [](std::uint64_t word) { return word != 0; });
+    return !evidence_.not_all_free.empty() ||
+           std::ranges::any_of(evidence_.known_free, [](std::uint64_t word) { return word != 0; });
   }
 
   // Whether there is no answer, or something that the trace shows is not explained.
   [[nodiscard]] bool falls_short(const Answers& answers) const {
-    return answers.empty() || answers.in_parts() < not_all_free_.size();
+    return answers.empty() || answers.in_parts() < evidence_.not_all_free.size();
   }
 
   [[nodiscard]] std::size_t parts_with(std::span<const ClusterRange> runs) const {
     return static_cast<std::size_t>(
-        std::ranges::count_if(not_all_free_, [&](const ClusterRange& part) {
+        std::ranges::count_if(evidence_.not_all_free, [&](const ClusterRange& part) {
           return std::ranges::any_of(runs, [&](const ClusterRange& run) {
             return run.first < part.end() && part.first < run.end();
           });
@@ -205,7 +205,8 @@ class RunSearch {
   }
 
   [[nodiscard]] bool can_be_hidden(const ClusterRange& run) const {
-    return known_free_.empty() || bitmap::all_clear(known_free_, run.first, run.count);
+    return evidence_.known_free.empty() ||
+           bitmap::all_clear(evidence_.known_free, run.first, run.count);
   }
 
   // Calls `look` with the multiples of a step within a free run.
@@ -366,10 +367,8 @@ class RunSearch {
   const Geometry& geometry_;
   bitmap::ConstWords words_;
   const state::MbGroup& shown_;
-  const FreeEvidence& evidence_;
+  FreeEvidence evidence_;
   Counts wanted_;  // the counters to explain
-  bitmap::ConstWords known_free_;
-  std::vector<ClusterRange> not_all_free_;  // free in the bitmap
   // Preallocations with free clusters on both sides end at multiples of this.
   std::uint32_t middle_step_;
   std::vector<ClusterRange> free_runs_;

@@ -38,14 +38,13 @@ class TailSearch {
         words_(words.begin(), words.end()),
         size_(cpu_prealloc(geometry)),
         orders_(static_cast<std::uint32_t>(std::countr_zero(size_))),
-        wanted_(counts_of(shown)),
-        there_(counts_of(geometry, words)) {
+        wanted_(counts_of(shown)) {
     const std::uint32_t steps = geometry.clusters_per_group / size_;
     for (std::uint32_t i = 0; i < steps; ++i) add_step(i * size_, evidence);
   }
 
   std::vector<std::vector<ClusterRange>> run() {
-    if (!std::has_single_bit(size_) || wanted_.free >= there_.free) return {};
+    if (!std::has_single_bit(size_)) return {};
     constexpr std::size_t kMostFurther = 4;
     std::vector<std::size_t> taken;
     for (std::size_t i = 0; i < steps_.size(); ++i)
@@ -81,9 +80,7 @@ class TailSearch {
     step.highest = size_ - 1;
     if (step.lowest > step.highest) return;
     for (const ClusterRange& part : evidence.not_all_free) {
-      if (part.first < start || part.end() > start + size_ ||
-          !bitmap::all_clear(words_, part.first, part.count))
-        continue;
+      if (part.first < start || part.end() > start + size_) continue;
       step.required = true;
       step.highest = std::min(step.highest, part.end() - 1 - start);
     }
@@ -176,7 +173,7 @@ class TailSearch {
   const Geometry& geometry_;
   std::vector<std::uint64_t> words_;
   std::uint32_t size_, orders_;  // of a step: clusters, and orders of chunks that are smaller
-  GroupCounts wanted_, there_;
+  GroupCounts wanted_;
   std::vector<Step> steps_, chosen_;
   std::array<std::int32_t, state::MbGroup::kOrders> missing_ = {};
   std::uint64_t tries_ = 0, choices_ = 0;
