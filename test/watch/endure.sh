@@ -7,8 +7,8 @@
 #   endure.sh E4REPLAY [MINUTES]    MINUTES: 3 if not given
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
-# shellcheck source=test/record/loop.sh
-source "$(dirname "$0")/../record/loop.sh"
+# shellcheck source=test/watch/watch.sh
+source "$(dirname "$0")/watch.sh"
 until=$((SECONDS + ${2:-3} * 60))
 E4R_SEED=${E4R_SEED:-1}
 RANDOM=$((E4R_SEED % 32768))
@@ -17,51 +17,28 @@ RANDOM=$((E4R_SEED % 32768))
 
 # begin: starts a watch that keeps the last seconds.
 begin() {
-    : >watch.out # until the shell has started it
-    "$e4replay" watch --max-freeze 60s "$fs" --json -p linux-6.12 --interval 500ms --check 3s --keep 5s --cooldown 1s \
-        --after 0 --max-files 100 -o "$work/captures/flight.e4c" >watch.out 2>watch.err &
-    watcher=$!
+    start_watch "$fs" --json -p linux-6.12 --interval 500ms --check 3s --keep 5s --cooldown 1s --after 0 \
+        --max-files 100 -o "$work/captures/flight.e4c"
     wait_until follows
 }
-# last KEY...: prints a member of the last document that is complete.
-last() {
-    grep '}$' watch.out | tail -n 1 | python3 -c '
-import json, sys
-value = json.load(sys.stdin)
-for key in sys.argv[1:]:
-    value = value[key]
-print(value)' "$@" 2>/dev/null || true
-}
-follows() { [ "$(last follows)" = True ]; }
+follows() { [ "$(tell follows)" = True ]; }
 # up_to_date: the watch has followed what has happened.
-up_to_date() { follows && python3 -c "import sys; sys.exit(not $(last behind_s) < 1)"; }
-# wait_until CONDITION: waits until it holds, or the watch has ended.
-wait_until() {
-    local i
-    for ((i = 0; i < 1200; i++)); do
-        if "$@"; then return; fi
-        kill -0 $watcher 2>/dev/null || bad "the watch has ended: $(cat watch.err) $(tail -n 1 watch.out)"
-        sleep 0.1
-    done
-    bad "not '$*' after two minutes: $(cat watch.err) $(last notes)"
-}
+up_to_date() { follows && python3 -c "import sys; sys.exit(not $(tell behind_s) < 1)"; }
 # tally: adds what the watch came to. Each start image that is not the first one must have its reason.
 decisions=0 identical=0 starts=0
 tally() {
     local reasons
-    decisions=$((decisions + $(last decisions)))
-    identical=$((identical + $(last identical)))
-    starts=$((starts + $(last starts)))
+    decisions=$((decisions + $(tell decisions)))
+    identical=$((identical + $(tell identical)))
+    starts=$((starts + $(tell starts)))
     grep -o '[^"]*; taking a new start image' watch.out >these || true
     reasons=$(wc -l <these)
-    [ "$(last starts)" -le $((1 + reasons)) ] || bad "$(last starts) starts for $reasons reasons"
+    [ "$(tell starts)" -le $((1 + reasons)) ] || bad "$(tell starts) starts for $reasons reasons"
     sed 's/^[0-9]* /N /; s/group [0-9].*;/group;/' these >>reasons
 }
 finish() {
-    kill -INT $watcher
-    wait $watcher || bad "status $?: $(cat watch.err)"
+    end_watch
     tally
-    as_before
 }
 resident_kb() { awk '/^VmRSS/ { print $2 }' /proc/$watcher/status; }
 
@@ -126,7 +103,7 @@ kill_and_begin() {
 unmount_and_begin() {
     umount "$fs"
     wait $watcher || bad "status $? after an unmount: $(cat watch.err)"
-    [ "$(last is_over)" = True ] || bad "an unmount does not end it: $(tail -n 1 watch.out)"
+    [ "$(tell is_over)" = True ] || bad "an unmount does not end it: $(tail -n 1 watch.out)"
     tally
     mount "$loop" "$fs"
     begin
@@ -135,8 +112,6 @@ unmount_and_begin() {
 mkdir captures
 mount -t tmpfs -o size=4m tmpfs captures
 trap 'umount --lazy "$work/captures" 2>/dev/null || true; cleanup' EXIT
-"$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
-if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
 begin
 work_of=(write_files copy_tree preallocate append_slowly)
 trouble=(trim freeze remount suspend beside_another capture capture_on_full_disk grow kill_and_begin unmount_and_begin)

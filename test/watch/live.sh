@@ -7,42 +7,12 @@
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 schemas=$here/../../docs/schema
-# shellcheck source=test/record/loop.sh
-source "$(dirname "$0")/../record/loop.sh"
+# shellcheck source=test/watch/watch.sh
+source "$(dirname "$0")/watch.sh"
 
-watch() { exec "$e4replay" watch --max-freeze 60s "$@"; }
-# tell KEYS...: prints a member of the last document in watch.out.
-tell() {
-    tail -n 1 watch.out | python3 -c '
-import json, sys
-value = json.load(sys.stdin)
-for key in sys.argv[1:]:
-    value = value[int(key) if isinstance(value, list) else key]
-print(value)' "$@"
-}
 # wait_for TEXT: waits until the watch has written it.
-wait_for() {
-    local i
-    for ((i = 0; i < 1200; i++)); do
-        if grep -q -- "$1" watch.out watch.err; then return; fi
-        sleep 0.1
-    done
-    bad "no '$1' after two minutes: $(cat watch.err; tail -n 1 watch.out; grep -o '"notes":\[[^]].*' watch.out)"
-}
-start_watch() {
-    : >watch.out # until the shell has started it
-    watch "$@" >watch.out 2>watch.err &
-    watcher=$!
-}
-# end_watch: ends it as a person would.
-end_watch() {
-    kill -INT $watcher
-    wait $watcher || bad "status $?: $(cat watch.err)"
-    as_before
-}
+wait_for() { wait_until grep -q -- "$1" watch.out watch.err; }
 
-"$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
-if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
 [ ! -s watch.err ] || bad "$(cat watch.err)"
 grep -q '^[0-9:]*  recorded ' watch.out || bad "$(cat watch.out)"
 as_before

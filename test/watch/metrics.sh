@@ -6,23 +6,16 @@
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
-# shellcheck source=test/record/loop.sh
-source "$here/../record/loop.sh"
-
-"$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
-if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
+# shellcheck source=test/watch/watch.sh
+source "$here/watch.sh"
 
 mkdir prom
 file=$work/prom/e4replay.prom
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-start_watch() {
-    "$e4replay" watch --max-freeze 60s "$fs" --json --interval 200ms --metrics "$file" "$@" >watch.out 2>watch.err &
-    watcher=$!
-}
-end_watch() {
-    kill -INT $watcher
-    wait $watcher || bad "status $?: $(cat watch.err)"
-    as_before
+# begin OPTIONS...: starts a watch with metrics; finish ends it.
+begin() { start_watch "$fs" --json --interval 200ms --metrics "$file" "$@"; }
+finish() {
+    end_watch
     [ "$(metric following)" = 0 ] || bad "the last text says that the kernel is followed"
     [ "$(ls prom)" = e4replay.prom ] || bad "left beside the file: $(ls prom)"
 }
@@ -32,15 +25,6 @@ metric() {
     lines=$(grep "^e4replay_$1[{ ]" "$file") || return 1
     for label in "${@:2}"; do lines=$(grep -F -- "$label" <<<"$lines") || return 1; done
     echo "${lines##* }"
-}
-# wait_until COMMAND...: until it succeeds.
-wait_until() {
-    local i
-    for ((i = 0; i < 1200; i++)); do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.1
-    done
-    bad "not within two minutes: $*: $(cat watch.err; tail -n 1 watch.out; cat "$file")"
 }
 # at_least N NAME [LABEL...]
 at_least() {
@@ -56,9 +40,9 @@ for address in "$port" "localhost:$port" "127.0.0.1" "::1:$port" "127.0.0.1:7000
     "$e4replay" watch "$fs" --listen "$address" 2>refused.err || status=$?
     [ $status = 2 ] && grep -q 'give ADDRESS:PORT' refused.err || bad "$address: status $status: $(cat refused.err)"
 done
-ok "addresses that are none are refused"
+ok "malformed addresses are refused"
 
-start_watch -p linux-6.12 --listen "127.0.0.1:$port"
+begin -p linux-6.12 --listen "127.0.0.1:$port"
 wait_until test -s "$file"
 status=0
 "$e4replay" watch "$fs" --listen "127.0.0.1:$port" 2>refused.err || status=$?
@@ -109,13 +93,13 @@ done
 wait_until at_least $((requests + 50)) requests_total 'allocator="recorded"'
 echo 200 >"/sys/fs/ext4/${loop#/dev/}/mb_max_to_scan"
 wait_until at_least 2 new_start_images_total 'reason="changed"'
-end_watch
+finish
 at_least $((requests + 50)) requests_total 'allocator="recorded"' || bad "$(cat "$file")"
 ok "counters go on over new start images"
 
 # A disk that is full, and has room again.
 mount -t tmpfs -o size=64k tmpfs prom
-start_watch
+begin
 wait_until test -s "$file"
 head -c 64k /dev/zero >prom/full 2>/dev/null || true
 wait_until grep -q 'metrics: cannot write .*No space left' watch.out
@@ -123,7 +107,7 @@ sleep 1
 rm prom/full
 rm "$file"
 wait_until test -s "$file"
-end_watch
+finish
 [ "$(grep -c 'metrics: cannot write' watch.out)" = 1 ] || bad "$(grep -c 'metrics: cannot write' watch.out) warnings"
 umount prom
 ok "a full disk is one warning"

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced, with the script's arguments, by scripts that run `e4replay watch` on this machine's own kernel. Sets what
+# test/record/loop.sh sets. One watch after another writes to watch.out and watch.err; `watcher` is its pid. Exits with
+# status 77 where the kernel has no policy, too.
+# shellcheck source=test/record/loop.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../record/loop.sh"
+
+"$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
+if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
+
+# start_watch OPTIONS...
+start_watch() {
+    : >watch.out # until the shell has started it
+    "$e4replay" watch --max-freeze 60s "$@" >watch.out 2>watch.err &
+    watcher=$!
+}
+# end_watch: ends it as a person would.
+end_watch() {
+    kill -INT "$watcher"
+    wait "$watcher" || bad "status $?: $(cat watch.err)"
+    as_before
+}
+# tell KEYS...: prints a member of the last complete document in watch.out.
+tell() {
+    grep '}$' watch.out | tail -n 1 | python3 -c '
+import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1:]:
+    value = value[int(key) if isinstance(value, list) else key]
+print(value)' "$@"
+}
+# wait_until COMMAND...: until it succeeds.
+wait_until() {
+    local i
+    for ((i = 0; i < 1200; i++)); do
+        if "$@" >/dev/null 2>&1; then return; fi
+        sleep 0.1
+    done
+    bad "not within two minutes: $*: $(cat watch.err; tail -n 1 watch.out)"
+}
