@@ -14,7 +14,7 @@ namespace {
 
 using What = LockStep::What;
 
-// Of the locks of groups; src/guest/driver/locks.c has the same.
+// The name of every group's lock. src/guest/driver/locks.c uses the same name.
 constexpr std::string_view kGroupName = "group";
 
 // Costs of Linux 6.1.192, which keeps groups in lists, and of 7.3.4, which keeps them in sets.

@@ -24,7 +24,7 @@ struct Mount {
   std::string type;  // the file system's type
   std::string source;
   std::string options;  // options of the mount and of the file system, comma-separated
-  // Of the file system. One that takes writes may be mounted read-only here.
+  // Whether the file system is read-only, and not only this mount of it.
   bool read_only = false;
 };
 [[nodiscard]] std::optional<Mount> parse_mountinfo_line(std::string_view line);

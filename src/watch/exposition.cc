@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cmath>
 #include <cstdint>
 
@@ -98,16 +98,9 @@ void add_family(std::string& out, const MetricFamily& family, Exposition format)
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 // Whether one element of an Accept header is of that kind and not refused by a weight of zero.
 bool accepts(std::string_view element, std::string_view kind) {
-  std::string plain = lower(element);
+  std::string plain = boost::algorithm::to_lower_copy(std::string(element));
   std::erase_if(plain, [](char c) { return c == ' ' || c == '\t'; });
   if (plain.substr(0, plain.find(';')) != kind) return false;
   const auto weight = plain.find(";q=");

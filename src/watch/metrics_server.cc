@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/predicate.hpp>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -41,12 +42,6 @@ std::string_view without_cr(std::string_view line) {
   return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, {}, [](unsigned char c) { return std::tolower(c); },
-      [](unsigned char c) { return std::tolower(c); });
-}
-
 // The values of all headers with that name, joined by commas.
 std::string header(std::string_view lines, std::string_view name) {
   std::string out;
@@ -54,7 +49,8 @@ std::string header(std::string_view lines, std::string_view name) {
     const std::string_view line = without_cr(lines.substr(0, lines.find('\n')));
     lines.remove_prefix(std::min(lines.size(), lines.find('\n') + 1));
     const auto colon = line.find(':');
-    if (colon == std::string_view::npos || !same_word(line.substr(0, colon), name)) continue;
+    if (colon == std::string_view::npos || !boost::algorithm::iequals(line.substr(0, colon), name))
+      continue;
     out += out.empty() ? "" : ",";
     out += line.substr(colon + 1);
   }
@@ -183,7 +179,7 @@ class MetricsServer::Loop {
     return c.sends ? send(c) : c.answer.body == nullptr ? read(c) : ignore(c);
   }
 
-  // Reads a piece. Returns the number of bytes, 0 if there are none yet, and -1 at the end.
+  // Reads a piece. Returns the number of bytes, 0 if nothing has come yet, and -1 at the end.
   static ssize_t receive(const Connection& c, std::span<char> into) {
     const ssize_t got = ::recv(c.fd.get(), into.data(), into.size(), 0);
     if (got > 0) return got;
