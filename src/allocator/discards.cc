@@ -51,23 +51,26 @@ void Discards::send(const state::FsState& state, std::uint32_t group, std::uint3
 }
 
 std::uint64_t Discards::work(state::FsState& state, std::uint64_t most) {
+  state.end_discard(0);
   std::uint64_t sent = 0;
-  while (sent < most && !pending_.empty()) {
+  while (!pending_.empty()) {
     sent += go_on(state, pending_.front(), most - sent);
-    if (pending_.front().done) pending_.pop_front();
+    if (!pending_.front().done) break;
+    pending_.pop_front();
   }
   return sent;
 }
 
 std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t most) {
   state.load(trim.group);
+  state.end_discard(trim.number);
   if (!trim.begun && state.group(trim.group).trimmed && !trim.even_trimmed) trim.done = true;
   trim.begun = true;
   return go_on(state, trim, most);
 }
 
-// Sends up to `most` runs. Then looks ahead for one more run, to learn whether the trim is done:
-// the kernel would find that out in the same pass.
+// Sends up to `most` runs. The last one stays in use, unless `most` is kAll. The kernel looks for
+// the next run as soon as it has given one back, so the next call does that.
 std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
   state::Group& group = state.group(trim.group);
   if (group.corrupt || group.need_init) trim.done = true;
@@ -78,18 +81,17 @@ std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t m
     if (end == 0) {
       if (ahead.all) group.trimmed = true;
       trim.done = true;
-    } else if (sent == most) {
       break;
-    } else {
-      const std::uint32_t start = ahead.start, clusters = end - start;
-      (void)state.take(group, start, clusters);
-      send(state, trim.group, start, clusters);
-      (void)state.give(group, start, clusters);
-      ++sent;
-      trim = ahead;
-      trim.seen += clusters;
-      trim.start = end + 1;
     }
+    if (most == 0) break;
+    const std::uint32_t start = ahead.start, clusters = end - start;
+    state.begin_discard({trim.number, trim.group, start, clusters});
+    send(state, trim.group, start, clusters);
+    trim = ahead;
+    trim.seen += clusters;
+    trim.start = end + 1;
+    if (++sent == most) break;
+    state.end_discard(trim.number);
   }
   return sent;
 }

@@ -35,6 +35,9 @@ struct Trim {
   bool even_trimmed = false;
   bool done = false;
 
+  // Names the FITRIM at this group, from 1; 0 for the worker (FsState::Discarding::by).
+  std::uint64_t number = 0;
+
   // The progress of the search.
   bool begun = false;
   bool from_first = false;  // it began at the group's first cluster
@@ -69,11 +72,11 @@ class Discards {
   void free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
                     std::uint32_t clusters);
   // Runs the worker until it has sent `most` runs or nothing is left. A run is taken out of its
-  // group and put back, which may move the group to the end of its lists. Returns how many runs
-  // were sent.
+  // group and put back, which may move the group to the end of its lists. Unless `most` is kAll,
+  // the last run stays in use until the next call. Returns how many runs were sent.
   std::uint64_t work(state::FsState& state, std::uint64_t most);
-  // The same for FITRIM in one group; loads the group. `trim` is done as soon as no run that is
-  // free now is left to send.
+  // The same for FITRIM in one group; loads the group. `trim` is done as soon as a call finds that
+  // no run that is free now is left to send.
   std::uint64_t work(state::FsState& state, Trim& trim, std::uint64_t most);
 
   // What the worker still has to look at, in order.

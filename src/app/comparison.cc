@@ -264,6 +264,10 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
   replay::Session session(inputs.source, inputs.trace, session_options(inputs, listener.progress));
   Comparison out;
   report::ReplayReport& report = out.report = start_report(inputs);
+  if (inputs.mount.discard || report.trace.count(trace::EventKind::discard_blocks) > 0)
+    report.not_modelled.push_back({"discard",
+                                   "how long blocks are in use while the device is told of them "
+                                   "(discard, FITRIM)"});
   Pieces pieces;
   E4R_CHECK(follow(session, spec, inputs, out, pieces));
   if (!spec.force) E4R_CHECK(check_fidelity(report, inputs));

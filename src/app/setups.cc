@@ -185,10 +185,6 @@ report::ReplayReport start_report(const Inputs& inputs) {
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
   out.release = inputs.release;
-  if (inputs.mount.discard || out.trace.count(trace::EventKind::discard_blocks) > 0)
-    out.not_modelled.push_back({"discard",
-                                "how long blocks are in use while the device is told of them "
-                                "(discard, FITRIM)"});
   out.start = results::outcome_of(inputs.source);
   return out;
 }

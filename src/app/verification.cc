@@ -224,13 +224,29 @@ Result<KernelsAccount> read_account(const Inputs& inputs, const Listener& listen
   return out;
 }
 
+// The kernel's groups may have been read while the device was still told of the last ranges.
+stats::MbGroupsComparison compare_groups(const std::vector<state::MbGroup>& kernel,
+                                         const replay::Engine& engine) {
+  const state::FsState& state = engine.state();
+  stats::MbGroupsComparison out = stats::compare_mb_groups(kernel, state);
+  if (out.equal() || engine.groups_while_discarding().empty()) return out;
+  std::vector<state::MbGroup> meanwhile;
+  meanwhile.reserve(state.group_count());
+  for (std::uint32_t number = 0; number < state.group_count(); ++number)
+    meanwhile.push_back(state::mb_group(state.group(number)));
+  for (const state::MbGroup& group : engine.groups_while_discarding())
+    meanwhile[group.number] = group;
+  const stats::MbGroupsComparison then = stats::compare_mb_groups(kernel, meanwhile);
+  return then.differing < out.differing ? then : out;
+}
+
 Status compare(const KernelsAccount& kernel, const replay::Run& run, results::Outcome& report) {
   if (kernel.groups) {
     if (const allocator::KernelAccount* account = run.engine->kernel_account()) {
       E4R_TRY(const std::vector<state::MbGroup> own, stats::parse_mb_groups(account->mb_groups));
       report.groups = stats::compare_mb_groups(*kernel.groups, own);
     } else {
-      report.groups = stats::compare_mb_groups(*kernel.groups, run.engine->state());
+      report.groups = compare_groups(*kernel.groups, *run.engine);
     }
   }
   if (!kernel.stats) return {};

@@ -122,7 +122,8 @@ void keep_streams(const StreamGoals& goals, const Spans& spans, Checkpoint& out)
 Result<Checkpoint> Checkpoint::take(OrderSearch& run, std::vector<std::uint32_t> freeing_data) {
   allocator::Model& model = run.model();
   FsState& state = model.own_state();
-  if (run.holds() || model.committing()) return error("something is under way");
+  if (run.holds() || model.committing() || !state.discarding().empty())
+    return error("something is under way");
   if (state.groups_loaded() < state.group_count())
     for (std::uint32_t number = 0; number < state.group_count(); ++number)
       if (state.group(number).need_init && !state.group(number).corrupt)
@@ -136,6 +137,7 @@ Result<Checkpoint> Checkpoint::take(OrderSearch& run, std::vector<std::uint32_t>
   out.cursor = model.allocator().search_start().cursor();
   allocator::Discards& discards = model.own_discards();
   discards.commit(state.take_given_back());
+  (void)discards.work(state, 0);
   out.discards.assign(discards.pending().begin(), discards.pending().end());
   out.freeing_data = std::move(freeing_data);
   std::ranges::sort(out.freeing_data);

@@ -68,6 +68,16 @@ Status Engine::step(const Op& op) {
 }
 
 Status Engine::finish() {
+  for (const state::FsState::Discarding& range : state().discarding())
+    groups_while_discarding_.push_back(state::mb_group(state().group(range.group)));
+  Op over;
+  while (!trimming_.empty()) {
+    over.request = trimming_.begin()->first;
+    trimming_.begin()->second.recorded = 0;
+    on_discarded(over);
+  }
+  over.request = 0;
+  on_discarded(over);
   return told_where(decider_->finish(), decisions());
 }
 
@@ -125,6 +135,8 @@ void Engine::apply(const Op& op) {
       return decider_->unlink_until(op.count);
     case Op::Kind::discard_blocks:
       return on_discard(op);
+    case Op::Kind::discarded:
+      return on_discarded(op);
     case Op::Kind::trim_group:
       return on_trim(op);
     case Op::Kind::lost:
@@ -148,6 +160,7 @@ void Engine::on_trim(const Op& op) {
   const RecordedTrim& recorded = trace_.trims[op.request - 1];
   Trimming trimming;
   allocator::Trim& trim = trimming.trim;
+  trim.number = op.request;
   trim.group = op.group;
   trim.start = op.start;
   trim.end = op.start + static_cast<std::uint32_t>(op.count);
@@ -160,14 +173,38 @@ void Engine::on_trim(const Op& op) {
   if (!trim.done) trimming_.emplace(op.request, trimming);
 }
 
-// The model sends one run for each recorded run, and with the last one all that remains.
+// The model sends one run for each recorded run. A live run knows no more of a FITRIM than this
+// range, which only the recorded layout has.
 void Engine::on_discard_of_trim(const Op& op) {
+  if (trace_.trims.empty() && discards_for_one() == 1) {
+    allocator::Trim& trim = trimming_[op.request].trim;
+    trim = {};
+    trim.number = op.request;
+    trim.group = op.group;
+    trim.start = op.start;
+    trim.minlen = static_cast<std::uint32_t>(op.count);
+    trim.end = op.start + trim.minlen;
+    trim.even_trimmed = true;
+  }
   const auto found = trimming_.find(op.request);
   if (found == trimming_.end()) return;
   Trimming& trimming = found->second;
   if (trimming.recorded > 0) --trimming.recorded;
-  decider_->trim(trimming.trim, trimming.recorded == 0 ? allocator::Discards::kAll : 1);
-  if (trimming.trim.done) trimming_.erase(found);
+  decider_->trim(trimming.trim, 1);
+}
+
+// With the last recorded run, the model sends all that remains.
+void Engine::on_discarded(const Op& op) {
+  if (discards_for_one() == allocator::Discards::kAll) return;
+  if (op.request == 0) {
+    decider_->send_discards(0);
+    return;
+  }
+  const auto found = trimming_.find(op.request);
+  if (found == trimming_.end()) return;
+  const bool last = found->second.recorded == 0;
+  decider_->trim(found->second.trim, last && !trace_.trims.empty() ? allocator::Discards::kAll : 0);
+  if (last) trimming_.erase(found);
 }
 
 // A free that takes effect at once sends its own discard. A discard that no worker has to send

@@ -30,7 +30,7 @@ struct TraceFacts {
   // The trace has ext4_discard_blocks, which shows when a worker discards. Otherwise it discards as
   // each commit ends.
   bool discards_recorded = false;
-  // The FITRIM calls of the trace (recorded_trims). Must outlive the engine.
+  // The FITRIM calls of the trace (recorded_trims), if they are known. Must outlive the engine.
   std::span<const RecordedTrim> trims = {};
 };
 
@@ -99,6 +99,11 @@ class Engine {
   }
   // Covers all decisions, also those that the recorded kernel did not need.
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
+  // Groups with ranges that the device was still told of when the trace ended, as mb_groups shows
+  // them meanwhile. state() has these ranges free again.
+  [[nodiscard]] const std::vector<state::MbGroup>& groups_while_discarding() const {
+    return groups_while_discarding_;
+  }
   // What is known of files at this moment of the run.
   [[nodiscard]] const FileFacts& file_facts() const { return facts_; }
   // The files that the trace allocated blocks for, as the replay has placed them.
@@ -179,6 +184,7 @@ class Engine {
   void on_discard(const Op& op);
   void on_trim(const Op& op);
   void on_discard_of_trim(const Op& op);
+  void on_discarded(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
@@ -199,6 +205,7 @@ class Engine {
     allocator::Trim trim;
     std::uint64_t recorded = 0;
   };
+  std::vector<state::MbGroup> groups_while_discarding_;
   std::unordered_map<std::uint64_t, Trimming> trimming_;
   allocator::DecisionHash hash_;      // as agreement_: every answer compares runs by it
   ClosingCounts closings_;            // so far

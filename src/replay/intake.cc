@@ -85,6 +85,7 @@ bool Intake::admit(Op& op) {
       return end_commit(op);
     case Op::Kind::commit_until:
     case Op::Kind::unlink_until:
+    case Op::Kind::discarded:
     case Op::Kind::lost:
     case Op::Kind::nothing:
       break;
@@ -338,8 +339,9 @@ const Op* OpReader::release() {
 }
 
 Result<const Op*> OpReader::next() {
-  if (behind_) {
-    now_ = *std::exchange(behind_, std::nullopt);
+  if (!behind_.empty()) {
+    now_ = behind_.front();
+    behind_.pop_front();
     return &now_;
   }
   if (next_ == nullptr && !ended_) {
@@ -348,22 +350,26 @@ Result<const Op*> OpReader::next() {
   const Op* op = release();
   if (op == nullptr) op = std::exchange(next_, nullptr);
   if (op == nullptr) return nullptr;
-  if (op->kind == Op::Kind::allocate)
-    return behind_commit(*op, Op::Kind::commit_until, schedule_.commit_before(op->request));
-  if (op->kind == Op::Kind::free)
-    return behind_commit(*op, Op::Kind::unlink_until, schedule_.progress().estimate(op->ordinal));
-  return op;
+  if (op->kind == Op::Kind::allocate) {
+    if (const std::uint64_t freed = schedule_.commit_before(op->request); freed != 0)
+      add_before(*op, Op::Kind::commit_until).count = freed;
+    if (const auto by = schedule_.discarded_before(op->request))
+      add_before(*op, Op::Kind::discarded).request = *by;
+  } else if (op->kind == Op::Kind::free) {
+    if (const std::uint64_t freed = schedule_.progress().estimate(op->ordinal); freed != 0)
+      add_before(*op, Op::Kind::unlink_until).count = freed;
+  }
+  if (behind_.empty()) return op;
+  behind_.push_back(*op);
+  return next();
 }
 
-// What a commit has done before the operation, if that is known (`freed` is not 0).
-const Op* OpReader::behind_commit(const Op& op, Op::Kind kind, std::uint64_t freed) {
-  if (freed == 0) return &op;
-  behind_ = op;
-  now_ = {};
-  now_.kind = kind;
-  now_.ordinal = behind_->ordinal;
-  now_.count = freed;
-  return &now_;
+// Another operation comes before this one.
+Op& OpReader::add_before(const Op& op, Op::Kind kind) {
+  Op& out = behind_.emplace_back();
+  out.kind = kind;
+  out.ordinal = op.ordinal;
+  return out;
 }
 
 }  // namespace e4r::replay

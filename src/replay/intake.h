@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -154,7 +155,7 @@ class OpReader {
  private:
   [[nodiscard]] Result<const Op*> next_in_place();
   [[nodiscard]] const Op* release();
-  [[nodiscard]] const Op* behind_commit(const Op& op, Op::Kind kind, std::uint64_t freed);
+  [[nodiscard]] Op& add_before(const Op& op, Op::Kind kind);
 
   OpStream stream_;
   Contradictions contradictions_;
@@ -163,8 +164,8 @@ class OpReader {
   std::map<Schedule::Place, Op> held_;  // allocations whose place is still to come
   const Op* next_ = nullptr;            // the stream's next operation, if it has been read
   bool ended_ = false;
-  Op now_;                    // an operation that the stream does not hold
-  std::optional<Op> behind_;  // the operation behind now_, a part of a commit
+  Op now_;                 // an operation that the stream does not hold
+  std::deque<Op> behind_;  // the operations behind now_
 };
 
 }  // namespace e4r::replay

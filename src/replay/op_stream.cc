@@ -127,7 +127,10 @@ void OpStream::on_trim(const Event& event) {
   op.start = saturated(event.logical);
   op.count = event.count >= event.logical ? event.count - event.logical + 1 : 0;
   op.request = ++trims_;
-  trimming_[event.pid] = {trims_, event.group};
+  Discarding& thread = discarding_[event.pid];
+  thread.trim = trims_;
+  thread.group = event.group;
+  thread.sent_ns.reset();
 }
 
 void OpStream::on_discard(const Event& event) {
@@ -135,8 +138,49 @@ void OpStream::on_discard(const Event& event) {
   op.group = geometry_.group_of(event.block);
   op.start = geometry_.cluster_in_group(event.block);
   op.count = geometry_.to_clusters(event.count);
-  const auto trim = trimming_.find(event.pid);
-  if (trim != trimming_.end() && trim->second.group == op.group) op.request = trim->second.number;
+  Discarding& thread = discarding_[event.pid];
+  if (thread.trim != 0 && thread.group != op.group) thread = {};
+  op.request = thread.trim;
+  if (thread.trim == 0 && worker_ != event.pid) {
+    const auto before = discarding_.find(std::exchange(worker_, event.pid));
+    if (before != discarding_.end() && before->second.trim == 0) discarding_.erase(before);
+  } else if (thread.trim != 0 && thread.sent_ns && event.time_ns > *thread.sent_ns) {
+    thread.longest_ns = std::max(thread.longest_ns, event.time_ns - *thread.sent_ns);
+  }
+  thread.sent_ns = event.time_ns;
+  late_ns_ = std::min(late_ns_, late_ns(thread));
+  note_change(event);
+}
+
+// When the device has surely been told of what the thread sent last.
+std::uint64_t OpStream::late_ns(const Discarding& thread) {
+  constexpr std::uint64_t kLeastNs = 100'000'000, kTimes = 4;
+  return thread.sent_ns ? *thread.sent_ns + std::max(kLeastNs, kTimes * thread.longest_ns)
+                        : UINT64_MAX;
+}
+
+// The thread's next event shows that the device has been told of what the thread sent last. No
+// event follows the last one of a FITRIM or of the worker, so there time shows it.
+void OpStream::end_discards(const Event& event) {
+  const auto same = discarding_.find(event.pid);
+  if (same != discarding_.end() && event.kind != EventKind::discard_blocks &&
+      event.kind != EventKind::buddy_bitmap_load && event.kind != EventKind::bitmap_load) {
+    end_discard(same->second, event);
+    if (event.kind != EventKind::trim_all_free) discarding_.erase(same);
+  }
+  if (event.time_ns < late_ns_) return;
+  late_ns_ = UINT64_MAX;
+  for (auto& [pid, thread] : discarding_) {
+    if (thread.sent_ns && event.time_ns >= late_ns(thread)) end_discard(thread, event);
+    late_ns_ = std::min(late_ns_, late_ns(thread));
+  }
+}
+
+void OpStream::end_discard(Discarding& thread, const Event& event) {
+  if (!thread.sent_ns) return;
+  thread.sent_ns.reset();
+  push(Op::Kind::discarded, event).request = thread.trim;
+  note_change(event);
 }
 
 void OpStream::on_free(const Event& event) {
@@ -151,9 +195,7 @@ void OpStream::on_free(const Event& event) {
 
 void OpStream::accept(const Event& event) {
   ++ordinal_;
-  if (!trimming_.empty() && event.kind != EventKind::discard_blocks &&
-      event.kind != EventKind::buddy_bitmap_load && event.kind != EventKind::bitmap_load)
-    trimming_.erase(event.pid);
+  if (!discarding_.empty()) end_discards(event);
   switch (event.kind) {
     case EventKind::request_blocks:
       return on_request(event);

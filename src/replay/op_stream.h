@@ -143,6 +143,8 @@ struct Op {
     // group, start, count: FITRIM looks for free clusters here; request: its number among
     // trim_group operations, from 1
     trim_group,
+    // request: as in discard_blocks. What was sent last has been given back
+    discarded,
     lost,  // events are missing here
   };
   Kind kind = Kind::nothing;
@@ -238,6 +240,13 @@ class OpStream {
     std::uint32_t group = 0;
     std::int64_t start = 0, end = 0;
   };
+  // A thread whose last event was of FITRIM or of the worker that discards.
+  struct Discarding {
+    std::uint64_t trim = 0;                // 0: the worker
+    std::uint32_t group = 0;               // that FITRIM has reached
+    std::optional<std::uint64_t> sent_ns;  // when it sent the range that is in use
+    std::uint64_t longest_ns = 0;          // from one range to the next
+  };
 
   void accept(const trace::Event& event);
   void on_free(const trace::Event& event);
@@ -247,6 +256,9 @@ class OpStream {
   void note_committed(const trace::Event& event);
   void on_trim(const trace::Event& event);
   void on_discard(const trace::Event& event);
+  [[nodiscard]] static std::uint64_t late_ns(const Discarding& thread);
+  void end_discards(const trace::Event& event);
+  void end_discard(Discarding& thread, const trace::Event& event);
   void add_freed(const Freed& freed);
   void forget_old_frees();
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::RecordedExtent& result) const;
@@ -275,12 +287,9 @@ class OpStream {
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
   UnderWay open_;             // numbers in the queue
   std::vector<Freed> freed_;  // since the first request of `open_`
-  // Threads whose last event was of FITRIM, and the group that each has reached.
-  struct Trimming {
-    std::uint64_t number = 0;
-    std::uint32_t group = 0;
-  };
-  std::unordered_map<std::uint32_t, Trimming> trimming_;
+  std::unordered_map<std::uint32_t, Discarding> discarding_;
+  std::uint32_t worker_ = 0;            // the thread that was the worker last
+  std::uint64_t late_ns_ = UINT64_MAX;  // the earliest of them
   std::uint64_t trims_ = 0;
   // Clusters freed by the running and by the committing transaction; the first kWindow of each.
   std::vector<Freed> running_, committing_;

@@ -34,33 +34,45 @@ bool changes_space(const Op& op) {
     case Op::Kind::discard_inode:
     case Op::Kind::end_commit:
     case Op::Kind::load_group:
+    case Op::Kind::discard_blocks:
+    case Op::Kind::discarded:
       return true;
     default:
       return false;
   }
 }
 
-// Gives extents back for a try. Takes all of them again at its end.
+// Gives ranges back for a try. Takes all of them again at its end.
 class GivenForTry {
  public:
   explicit GivenForTry(state::FsState& state) : state_(state) {}
   GivenForTry(const GivenForTry&) = delete;
   GivenForTry& operator=(const GivenForTry&) = delete;
   ~GivenForTry() {
-    for (auto entry = given_.rbegin(); entry != given_.rend(); ++entry)
-      (void)state_.take(state_.group(entry->group), entry->start, entry->count);
+    for (auto range = given_.rbegin(); range != given_.rend(); ++range)
+      (void)state_.take(state_.group(range->group), range->start, range->count);
   }
 
   // False: its clusters are not all in use.
   bool give(const state::FreedList::Entry& entry) {
-    if (!state_.give(state_.group(entry.group), entry.start, entry.count)) return false;
-    given_.push_back(entry);
-    return true;
+    return give_range({entry.group, entry.start, entry.count});
+  }
+  bool give(const state::FsState::Discarding& range) {
+    return give_range({range.group, range.start, range.len});
   }
 
  private:
+  struct Range {
+    std::uint32_t group = 0, start = 0, count = 0;
+  };
+  bool give_range(const Range& range) {
+    if (!state_.give(state_.group(range.group), range.start, range.count)) return false;
+    given_.push_back(range);
+    return true;
+  }
+
   state::FsState& state_;
-  std::vector<state::FreedList::Entry> given_;
+  std::vector<Range> given_;
 };
 
 }  // namespace
@@ -96,12 +108,16 @@ bool OrderSearch::agrees(const Op& op) {
 
 // Decides the allocation now, before others, or later.
 Status OrderSearch::find_place(const Op& op) {
-  const bool alone = op.race != Race::allocator && !model().committing();
+  const bool alone =
+      op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
   if (const Requests later = find_later(op); !later.empty()) return place(op, later);
-  if (op.moved || closed_at(op) <= op.ordinal || held_.size() == kRemembered) return place(op);
-  held_.push_back(op);
-  return {};
+  if (!op.moved && closed_at(op) > op.ordinal && held_.size() < kRemembered) {
+    held_.push_back(op);
+    return {};
+  }
+  if (const auto by = find_discard(op)) E4R_CHECK(end_discard_before(op, *by));
+  return place(op);
 }
 
 Status OrderSearch::place_held(std::size_t index, const Requests& later) {
@@ -131,7 +147,10 @@ Status OrderSearch::place_closed(std::uint64_t event) {
     const auto found =
         std::ranges::find_if(held_, [event](const Op& op) { return closed_at(op) < event; });
     if (found == held_.end()) return {};
-    if (const auto freed = find_commit(*found)) E4R_CHECK(commit_before(*found, *freed));
+    if (const auto by = find_discard(*found))
+      E4R_CHECK(end_discard_before(*found, *by));
+    else if (const auto freed = find_commit(*found))
+      E4R_CHECK(commit_before(*found, *freed));
     E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
     E4R_CHECK(place_what_agrees());
   }
@@ -211,6 +230,37 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
     if (entries_left_ == 0 || entry.transaction != *transaction || !given.give(entry)) break;
     --entries_left_;
     if (matters(entry.group) && agrees(op)) return entry.freed_at;
+  }
+  return std::nullopt;
+}
+
+// The range was given back before the allocation.
+Status OrderSearch::end_discard_before(const Op& op, std::uint64_t by) {
+  found_.discarded_before(op.request, by);
+  Op over;
+  over.kind = Op::Kind::discarded;
+  over.ordinal = op.ordinal;
+  over.request = by;
+  return Follow::advance(over);
+}
+
+// Finds who must have given back the range that the device was told of (FsState::Discarding::by),
+// because the decision has a part of it or comes out as recorded after that.
+std::optional<std::uint64_t> OrderSearch::find_discard(const Op& op) {
+  state::FsState& state = model().own_state();
+  const trace::RecordedExtent& result = op.closing.result;
+  const std::vector<state::FsState::Discarding> ranges = state.discarding();
+  for (const state::FsState::Discarding& range : ranges) {
+    if (!op.closing.prealloc && result.len > 0 && result.group == range.group &&
+        result.start < std::int64_t{range.start} + range.len &&
+        range.start < std::int64_t{result.start} + result.len)
+      return range.by;
+    // A try would change the order of the lists.
+    if (state.has_lists() && (range.group == result.group || range.group == op.closing.goal.group))
+      return range.by;
+    if (state.has_lists()) continue;
+    GivenForTry given(state);
+    if (given.give(range) && agrees(op)) return range.by;
   }
   return std::nullopt;
 }

@@ -24,7 +24,8 @@ namespace e4r::replay {
 // - before allocations that have been decided and may have come later (not on kernels whose lists
 //   of groups keep an order, because an allocation there cannot be undone without a trace),
 // - behind operations that come before its closing event,
-// - at its closing event, after a part of the commit under way has given back its clusters.
+// - at its closing event, after a part of the commit under way has given back its clusters,
+// - likewise, after a range was given back that the device was told of.
 // All of this is local: it looks only at allocations that overlap, and never reads the trace again.
 // A commit takes freed extents out of their groups' trees one by one, while threads add others. The
 // shape of the trees decides from 6.18 on how extents merge. A second search takes from the first
@@ -77,6 +78,8 @@ class OrderSearch final : public Follow {
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   template <class Matters>
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);
+  Status end_discard_before(const Op& op, std::uint64_t by);
+  [[nodiscard]] std::optional<std::uint64_t> find_discard(const Op& op);
   [[nodiscard]] Others still_open() const;
   [[nodiscard]] Requests find_later(const Op& op);
   [[nodiscard]] bool belongs_before(const Op& op, std::span<const Placed* const> later);

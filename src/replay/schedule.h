@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,7 +58,9 @@ class Schedule {
     [[nodiscard]] auto operator<=>(const Place&) const = default;
   };
 
-  [[nodiscard]] bool empty() const { return moved_.empty() && commits_.empty(); }
+  [[nodiscard]] bool empty() const {
+    return moved_.empty() && commits_.empty() && discards_.empty();
+  }
 
   // The allocation with that number (Op::request) takes effect behind the event, and behind all
   // others that were moved there before. Replaces an earlier place.
@@ -80,9 +83,18 @@ class Schedule {
   }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
 
+  // Before the allocation takes effect, that trim, or the worker (FsState::Discarding::by), has
+  // given back what it sent last.
+  void discarded_before(std::uint64_t request, std::uint64_t by) { discards_[request] = by; }
+  [[nodiscard]] std::optional<std::uint64_t> discarded_before(std::uint64_t request) const {
+    const auto found = discards_.find(request);
+    return found == discards_.end() ? std::nullopt : std::optional(found->second);
+  }
+
  private:
-  boost::unordered_flat_map<std::uint64_t, Place> moved_;            // by request
-  boost::unordered_flat_map<std::uint64_t, std::uint64_t> commits_;  // by request
+  boost::unordered_flat_map<std::uint64_t, Place> moved_;             // by request
+  boost::unordered_flat_map<std::uint64_t, std::uint64_t> commits_;   // by request
+  boost::unordered_flat_map<std::uint64_t, std::uint64_t> discards_;  // likewise
   CommitProgress progress_;
   std::uint64_t turns_ = 0;
 };

@@ -242,6 +242,30 @@ bool FsState::give(Group& group, std::uint32_t start, std::uint32_t len) {
   return true;
 }
 
+void FsState::begin_discard(const Discarding& range) {
+  (void)take(group(range.group), range.start, range.len);
+  discarding_.push_back(range);
+}
+
+void FsState::end_discard(std::uint64_t by) {
+  const auto found = std::ranges::find(discarding_, by, &Discarding::by);
+  if (found == discarding_.end()) return;
+  const Discarding range = *found;
+  discarding_.erase(found);
+  (void)give(group(range.group), range.start, range.len);
+}
+
+void FsState::end_discards_in(std::uint32_t group, std::uint32_t start, std::uint64_t len) {
+  const auto overlaps = [&](const Discarding& range) {
+    return range.group == group && range.start < start + len && start < range.start + range.len;
+  };
+  for (;;) {
+    const auto found = std::ranges::find_if(discarding_, overlaps);
+    if (found == discarding_.end()) return;
+    end_discard(found->by);
+  }
+}
+
 // Commits the transactions that freed clusters of the range, and all earlier ones.
 void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
   std::optional<std::uint64_t> newest;
@@ -295,6 +319,7 @@ std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std
   if (!geometry_.holds(number, start, len)) return len;
   Group& group = groups_[number];
   load(number);
+  end_discards_in(number, start, len);
   clear_the_way(group, start, len);
   commit_what_lies_in(number, start, len);
   const std::uint32_t end = start + len;
@@ -356,6 +381,7 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
   Group& group = groups_[number];
   if (group.corrupt) return {};
   load(number);
+  end_discards_in(number, start, count);
   if (!bitmap::all_set(words(group), start, count))
     return error("free of {} clusters at {}/{}, part of which is free already", count, number,
                  start);
@@ -415,6 +441,8 @@ void FsState::settled_words(std::uint32_t number, std::vector<std::uint64_t>& ou
   freed_.for_group(number, [&](const FreedList::Entry& entry) {
     bitmap::clear_range(out, entry.start, entry.count);
   });
+  for (const Discarding& range : discarding_)
+    if (range.group == number) bitmap::clear_range(out, range.start, range.len);
 }
 
 // FsState::check: the invariants that every operation must preserve.

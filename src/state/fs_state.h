@@ -143,6 +143,19 @@ class FsState {
   std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len,
                            std::vector<std::uint64_t>& held);
 
+  // A range of free clusters that is in use while the device is told of it (ext4_trim_extent in
+  // Linux 5.4 to 7.3).
+  struct Discarding {
+    std::uint64_t by = 0;  // names who tells the device; each has at most one range
+    std::uint32_t group = 0, start = 0, len = 0;
+  };
+  // Takes such a range out of a loaded group. All its clusters must be free.
+  void begin_discard(const Discarding& range);
+  // Gives a range back, or all that have one of these clusters. Without such a range, nothing.
+  void end_discard(std::uint64_t by);
+  void end_discards_in(std::uint32_t group, std::uint32_t start, std::uint64_t len);
+  [[nodiscard]] const std::vector<Discarding>& discarding() const { return discarding_; }
+
   Prealloc& new_prealloc() { return pool_.make(); }
   void recycle(Prealloc& pa) { pool_.recycle(pa); }
   // Puts a preallocation whose `block` and `len` are set on the list of its group.
@@ -210,8 +223,8 @@ class FsState {
   std::uint32_t& next_cold() { return next_cold_; }
 
   // The group's bitmap as it would be on disk after a sync and an unmount: preallocations are
-  // released and freed clusters are free. Writes geometry().clusters_per_group bits, rounded up to
-  // words.
+  // released, and clusters are free that were freed or that the device is told of. Writes
+  // geometry().clusters_per_group bits, rounded up to words.
   void settled_words(std::uint32_t group, std::vector<std::uint64_t>& out) const;
 
   // Reports broken invariants, one line each, at most `limit`: counters against bitmap, buddy
@@ -246,6 +259,7 @@ class FsState {
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;
   FreedList freed_;
   std::vector<FreedList::Entry> given_back_;
+  std::vector<Discarding> discarding_;
   std::uint64_t bad_frees_ = 0;
   std::uint64_t event_ = 0;  // as note_event() set it
   std::uint64_t preallocs_made_ = 0;

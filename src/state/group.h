@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <boost/intrusive/set.hpp>
@@ -144,6 +145,18 @@ struct Group {
   std::unique_ptr<std::uint64_t[]> own;  // a copy, made at the first change
   std::unique_ptr<Buddy> buddy;          // built at the first search or change
 };
+
+// The line of a loaded group in mb_groups.
+[[nodiscard]] inline MbGroup mb_group(const Group& group) {
+  MbGroup out;
+  out.number = group.number;
+  out.free = group.free;
+  out.fragments = group.fragments;
+  out.first_free = group.first_free;
+  std::copy_n(group.counters.begin(), std::min(out.counters.size(), group.counters.size()),
+              out.counters.begin());
+  return out;
+}
 
 // The length of the group's average free run, in clusters; 0: full, or not loaded.
 [[nodiscard]] inline std::uint32_t average_run(const Group& group) {

@@ -11,21 +11,13 @@ namespace {
 using state::FsState;
 using state::MbGroup;
 
-MbGroup line_of(const state::Group& group) {
-  MbGroup out;
-  out.number = group.number;
-  out.free = group.free;
-  out.fragments = group.fragments;
-  out.first_free = group.first_free;
-  std::copy_n(group.counters.begin(), std::min(out.counters.size(), group.counters.size()),
-              out.counters.begin());
-  return out;
-}
-
-// Whether the transaction that commits now gives clusters of the group back.
+// Whether the transaction that commits now gives clusters of the group back, or the device is told
+// of some of them.
 bool gets_clusters_back(allocator::Model& model, std::uint32_t group) {
   const auto committing = model.committing();
-  bool out = false;
+  bool out = std::ranges::any_of(
+      model.state().discarding(),
+      [group](const FsState::Discarding& range) { return range.group == group; });
   if (committing)
     model.state().freed().for_group(group, [&](const state::FreedList::Entry& entry) {
       out = out || entry.transaction == *committing;
@@ -48,7 +40,7 @@ std::vector<bool> find_unexplained(const FsState& start, const replay::WarmStart
 GroupsComparison::GroupsComparison(const FsState& state) {
   before_.reserve(state.group_count());
   for (std::uint32_t number = 0; number < state.group_count(); ++number)
-    before_.push_back(line_of(state.group(number)));
+    before_.push_back(state::mb_group(state.group(number)));
 }
 
 GroupsCheck GroupsComparison::compare(const KernelGroups& kernel, allocator::Model& model,

@@ -88,8 +88,8 @@ class Shown final : public trace::EventSource {
   FlightRecorder* flight_;
 };
 
-// The end of a FITRIM call shows what its beginning needs, so a live run cannot follow one. It
-// changes nothing about where blocks are allocated.
+// The end of a FITRIM call shows what its beginning needs. Without it, the follower takes the
+// ranges that each event names, and shadows ignore them.
 replay::TraceFacts facts_of(const state::Source& source) {
   return {.warm = true, .discards_recorded = source.geometry.discard, .trims = {}};
 }

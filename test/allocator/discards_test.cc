@@ -123,6 +123,57 @@ TEST(Discards, WithoutAJournalAreWhatIsFreed) {
   EXPECT_EQ(fs.sent().size(), 2u);
 }
 
+// While the device is told of a run, nobody can allocate it.
+TEST(Discards, TheLastRunStaysInUseUntilTheNextCall) {
+  Mounted fs;
+  fs.take(0, 100, 100);
+  fs.free(0, 110, 10);
+  fs.free(0, 130, 20);
+  fs.commit();
+  state::FsState& state = fs.model.own_state();
+  const auto in_use = [&](std::uint32_t start, std::uint32_t clusters) {
+    return state::bitmap::all_set(state.words(state.group(0)), start, clusters);
+  };
+  ASSERT_EQ(fs.model.send_discards(1), 1u);
+  EXPECT_TRUE(in_use(110, 10));
+  EXPECT_FALSE(in_use(130, 1));
+  ASSERT_EQ(state.discarding().size(), 1u);
+  std::vector<std::uint64_t> settled;
+  state.settled_words(0, settled);
+  EXPECT_TRUE(state::bitmap::all_clear(settled, 110, 10)) << "a sync would not keep it";
+  ASSERT_EQ(fs.model.send_discards(1), 1u);
+  EXPECT_FALSE(in_use(110, 1));
+  EXPECT_TRUE(in_use(130, 20));
+  ASSERT_EQ(fs.model.send_discards(0), 0u);
+  EXPECT_FALSE(in_use(130, 1));
+  EXPECT_TRUE(state.discarding().empty());
+  EXPECT_TRUE(state.check(5).empty());
+}
+
+// A recorded result shows that the range had been given back. So does a free, which only a trace
+// that lies can have.
+TEST(Discards, WhatShowsThatARangeWasGivenBack) {
+  Mounted fs;
+  fs.take(0, 100, 100);
+  const auto send = [&] {
+    fs.free(0, 110, 10);
+    fs.commit();
+    ASSERT_EQ(fs.model.send_discards(1), 1u);
+    ASSERT_EQ(fs.model.state().discarding().size(), 1u);
+  };
+  send();
+  std::vector<std::uint64_t> held;
+  EXPECT_EQ(fs.model.own_state().force_take(0, 105, 10, held), 5u) << "105 to 109 were in use";
+  EXPECT_TRUE(fs.model.state().discarding().empty());
+  EXPECT_EQ(fs.model.state().group(0).free, 1020u - 95u);
+  ASSERT_TRUE(fs.model.own_state().give(fs.model.own_state().group(0), 110, 5));
+  fs.take(0, 110, 10);
+  send();
+  EXPECT_FALSE(fs.model.free(0, 110, 5, true)) << "it is free already";
+  EXPECT_TRUE(fs.model.state().discarding().empty());
+  EXPECT_TRUE(fs.model.state().check(5).empty());
+}
+
 // A group that becomes full while its only run is sent returns to the end of its list.
 TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   DiscardingFs fs;
@@ -244,6 +295,8 @@ TEST(Fitrim, GoesOnWithWhatIsFreeByThen) {
   EXPECT_FALSE(fs.trimmed(0));
   EXPECT_EQ(fs.model.trim(trim, 1), 1u);
   EXPECT_EQ(fs.sent(), (Sent{{4, 6}, {24, 6}, {1000, 24}}));
+  EXPECT_FALSE(trim.done) << "the last run is in use";
+  EXPECT_EQ(fs.model.trim(trim, 0), 0u);
   EXPECT_TRUE(trim.done) << "nothing is left to look at";
   EXPECT_TRUE(fs.trimmed(0));
 }

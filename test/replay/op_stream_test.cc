@@ -73,6 +73,8 @@ struct Script {
         return "until";
       case Op::Kind::discard_blocks:
         return fmt::format("s{}/{}/{}", op.group, op.start, op.count);
+      case Op::Kind::discarded:
+        return fmt::format("e{}", op.request);
       case Op::Kind::trim_group:
         return fmt::format("t{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::prefetched:
@@ -151,11 +153,34 @@ TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   s.free(1, 4);
   discard(1, 4);
   discard(2, 5);
-  EXPECT_EQ(s.replayed(),
-            "t3/7/793 s3/10/2 s3/10/2 l3 s3/10/2 t4/7/793 t4/7/793 s4/10/2 f4 s4/10/2 s5/10/2 ");
+  EXPECT_EQ(
+      s.replayed(),
+      "t3/7/793 s3/10/2 s3/10/2 l3 s3/10/2 e0 t4/7/793 e1 t4/7/793 s4/10/2 f4 s4/10/2 s5/10/2 ");
   std::vector<std::uint64_t> of;
   for (const Op& op : s.ops) of.push_back(op.request);
-  EXPECT_EQ(of, (std::vector<std::uint64_t>{1, 1, 0, 0, 1, 2, 3, 2, 0, 0, 0}));
+  EXPECT_EQ(of, (std::vector<std::uint64_t>{1, 1, 0, 0, 1, 0, 2, 1, 3, 2, 0, 0, 0}));
+}
+
+// A range is in use until the thread's next event, or until four times as long as a range took
+// before, and a tenth of a second at least.
+TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
+  Script s;
+  constexpr std::uint64_t kMs = 1'000'000;
+  const auto at = [&](std::uint64_t ms, EventKind kind, std::uint32_t pid) -> Event& {
+    Event& e = s.add(kind, pid);
+    e.time_ns = ms * kMs;
+    return e;
+  };
+  at(1, EventKind::trim_all_free, 1).count = 799;
+  at(2, EventKind::discard_blocks, 1).count = 2;
+  at(52, EventKind::discard_blocks, 1).count = 3;  // took 50 ms
+  at(251, EventKind::allocate_inode, 2).ino = 20;
+  at(252, EventKind::allocate_inode, 2).ino = 21;
+  at(253, EventKind::discard_blocks, 3).count = 4;  // by the worker
+  at(352, EventKind::allocate_inode, 2).ino = 22;
+  at(353, EventKind::allocate_inode, 2).ino = 23;
+  at(353, EventKind::allocate_inode, 3).ino = 24;
+  EXPECT_EQ(s.replayed(), "t0/0/800 s0/0/2 s0/0/3 i20 e1 i21 s0/0/4 i22 e0 i23 i24 ");
 }
 
 // The end of the range lies before its start, since a field of the trace may hold any value.

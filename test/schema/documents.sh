@@ -45,10 +45,10 @@ write replay discard "$e4replay" replay churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
 write verify discard "$e4replay" verify churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
+# A replay that decides alone has other discards.
 for kind in replay verify; do
-    python3 -c 'import json, sys; assert json.load(sys.stdin)["not_modelled"] == ["discard"]' \
-        <"$out/$kind/discard.json"
-done
+    python3 -c 'import json, sys; print(*json.load(sys.stdin)["not_modelled"])' <"$out/$kind/discard.json"
+done | diff - <(printf 'discard\n\n')
 write review plain "$e4replay" review --base legacy --with cr1.5 churn-4k.img:churn-4k.trace.zst --aged 0.5 \
     --size 64M --json -
 hunt() {

@@ -43,15 +43,17 @@ app::Inputs opened(const std::string& path) {
   return *std::move(out);
 }
 
-// A follower of a bundled capture whose events are a millisecond apart.
+// A follower of a bundled capture whose events are a millisecond apart, or come when they came.
 struct Followed {
-  explicit Followed(const std::string& name, const FlightRecorder::Limits& limits)
+  explicit Followed(const std::string& name, const FlightRecorder::Limits& limits,
+                    bool recorded_times = false)
       : inputs(opened(TRACES "/" + name)) {
     std::vector<trace::Event> events;
     const auto cursor = inputs.trace.cursor();
     for (auto batch = cursor->next(); batch.ok() && !batch->empty(); batch = cursor->next())
       events.insert(events.end(), batch->begin(), batch->end());
-    for (std::size_t i = 0; i < events.size(); ++i) events[i].time_ns = (i + 1) * kSecond / 1000;
+    for (std::size_t i = 0; i < events.size() && !recorded_times; ++i)
+      events[i].time_ns = (i + 1) * kSecond / 1000;
     all = events.size();
     watch::StartPoint start{.source = inputs.source,
                             .image_path = inputs.image_path,
@@ -125,6 +127,18 @@ TEST(FlightRecorder, WritesACaptureThatVerifies) {
   for (const allocator::Policy* policy : allocator::policies())
     EXPECT_TRUE(session.what_if({policy, last.recorded, nullptr, 1, replay::Setup::kOften}).ok())
         << policy->name;
+}
+
+// A live run does not know how far a FITRIM will go, but each event names a range. No checkpoint is
+// taken while a range is in use.
+TEST(FlightRecorder, FollowsDiscardsBesideWriters) {
+  for (const char* capture : {"trim-beside.e4c", "discard-beside.e4c"}) {
+    const Followed followed(capture, {kSecond, 64 << 20}, true);
+    const replay::Agreement& agreement = followed.follower->recorded().agreement();
+    EXPECT_GT(agreement.requests, 800u);
+    EXPECT_EQ(agreement.differing(), 0u) << capture;
+    EXPECT_TRUE(followed.flight().kept()) << capture;
+  }
 }
 
 TEST(FlightRecorder, ReachesBackAsFarAsItIsTold) {
