@@ -43,6 +43,8 @@ class SearchObserver {
   virtual void on_group(const Search&, const Rung&, const state::Group&) {}
   // A walk skipped `count` groups, starting at `group`, that have fewer than `least` free clusters.
   virtual void on_pass(std::uint32_t /*group*/, std::uint32_t /*count*/, std::uint32_t /*least*/) {}
+  // A list has the group, and the search did not take it from there: it is not good enough.
+  virtual void on_listed(const Search&, const state::Group&) {}
   // The rung asked the order lists, or one class of groups, for a goal of `len` clusters; nullopt
   // when they have no further group.
   virtual void on_index(mb::Criterion, std::uint32_t /*len*/,

@@ -78,7 +78,10 @@ std::optional<std::uint32_t> choose_cr0(Search& search) {
     for (const state::Group& group : search.state.largest(order)) {
       if (group.number >= search.list_groups) continue;
       ++counters.groups_considered;
-      if (!good_cr0(search, group)) continue;
+      if (!good_cr0(search, group)) {
+        search.tell(&SearchObserver::on_listed, search, group);
+        continue;
+      }
       search.flags |= mb::cr0_optimized;
       return group.number;
     }
@@ -94,6 +97,7 @@ std::optional<std::uint32_t> find_in_average_list(Search& search, std::uint32_t 
     if (look-- == 0) break;
     ++counters.groups_considered;
     if (good_average(search, group)) return group.number;
+    search.tell(&SearchObserver::on_listed, search, group);
   }
   return std::nullopt;
 }
@@ -138,6 +142,7 @@ std::optional<std::uint32_t> go_on_in_cr1_tree(Search& search) {
   for (auto at = std::next(tree.iterator_to(last)); at != tree.end(); ++at) {
     ++counters.groups_considered;
     if (good_average(search, *at)) return at->number;
+    search.tell(&SearchObserver::on_listed, search, *at);
   }
   return std::nullopt;
 }
