@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "allocator/observer.h"
+#include "replay/accounts.h"
+
+namespace e4r::replay {
+
+// What a step of a search went for. A step is a group considered or an extent examined. Every step
+// has exactly one reason: the first that applies, in this order.
+enum class Reason : std::uint8_t {
+  // The search had lost the goal of a group preallocation: a criterion was searching for less than
+  // the first one, and not because it trims.
+  lost_goal,
+  max_to_scan,    // extents of a search that stopped because it had examined mb_max_to_scan
+  walk,           // a group refused by a walk, in a criterion that can ask lists
+  linear_groups,  // a group refused before the lists were asked (mb_max_linear_groups)
+  full_in_lists,  // a full group that a list had
+  // a group that is not full, and has too few free clusters or too short an extent or chunk
+  goal_too_long,
+  other,  // groups that were searched, extents examined there, groups refused for other reasons
+};
+inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::other) + 1;
+
+// What the steps of a run went for, and why files got further extents. Only a model reports its
+// steps, so a kernel's code leaves everything in Reason::other. No other account of the run may
+// observe the decider.
+class SearchReasons final : public Account, public allocator::SearchObserver {
+ public:
+  using Counts = std::array<std::uint64_t, kReasons>;
+
+  // The steps of all requests. The sum over all reasons is what the allocator's counters have.
+  [[nodiscard]] const Counts& steps() const { return steps_; }
+  // Extents that files got, except for those that continue the blocks before or behind them, and
+  // for the first one of each file. They are counted when they are allocated. The reason is that of
+  // the search that found the blocks, which is also that of a preallocation's search: lost_goal,
+  // max_to_scan or other.
+  [[nodiscard]] const Counts& extents() const { return extents_; }
+  // The goal, in clusters, for which most groups were goal_too_long; 0: there were none.
+  [[nodiscard]] std::uint32_t long_goal() const;
+
+  void begin(allocator::Decider& decider) override;
+  void asked(const Asked& one) override;
+  bool decided(const Decided& one) override;
+  void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) override;
+
+  void on_rung(const allocator::Search& search, const allocator::Rung& rung,
+               std::uint32_t group) override;
+  void on_group(const allocator::Search& search, const allocator::Rung& rung,
+                const state::Group& group) override;
+  void on_pass(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
+  void on_listed(const allocator::Search& search, const state::Group& group) override;
+  void on_index(mb::Criterion criterion, std::uint32_t len,
+                std::optional<std::uint32_t> group) override;
+  void on_scan(const state::Group& group, std::uint32_t found) override;
+
+ private:
+  void add(Reason why, std::uint64_t steps) { now_[static_cast<std::size_t>(why)] += steps; }
+  void add_too_long(std::uint32_t goal, std::uint64_t groups);
+  void keep(const Decided& one);
+
+  // What a search took, from a block on.
+  struct Taken {
+    std::uint64_t len;  // blocks
+    Reason why;
+  };
+
+  bool without_extents_ = false;  // GroupRules::without_extents
+  SearchMeter meter_;
+  std::uint64_t breaks_ = 0;  // Counters::breaks so far
+  Counts steps_{}, extents_{};
+  std::map<std::uint32_t, std::uint64_t> too_long_by_goal_;
+  std::map<std::uint64_t, Taken> taken_;  // by the first block
+
+  // Of the request that is being served.
+  const allocator::Search* search_ = nullptr;
+  Counts now_{};
+  std::uint32_t first_goal_ = 0;    // clusters; 0: no criterion has begun
+  std::uint32_t found_ = 0;         // extents examined so far
+  std::uint64_t lost_extents_ = 0;  // examined after the goal was lost
+  bool lost_ = false;
+  bool walks_ = false;             // the criterion can ask lists and walks
+  bool lists_ = false;             // the criterion asks lists, and has not asked them yet
+  Reason served_ = Reason::other;  // of the search that found the blocks
+};
+
+}  // namespace e4r::replay
