@@ -9,11 +9,13 @@
 #include <sstream>
 #include <utility>
 
+#include "app/causes.h"
 #include "app/inputs.h"
 #include "app/setups.h"
 #include "app/verification.h"
 #include "capture/anonymize.h"
 #include "replay/engine.h"
+#include "replay/search_reasons.h"
 #include "replay/side_by_side.h"
 #include "report/fragmented.h"
 #include "util/rng.h"
@@ -183,6 +185,18 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
   return {};
 }
 
+// Explains one decision of every run. Needs extra runs, because the main runs have told another
+// account of their steps.
+Status explain_apart(const replay::Session& session, std::vector<replay::Setup> setups,
+                     const RunSpec& spec, report::ReplayReport& report) {
+  for (replay::Setup& setup : setups) setup.keep = explanations_of({spec.explain});
+  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups, spec.threads));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    E4R_TRY(report.runs[i].explanation, explained(spec.explain, runs[i]));
+  }
+  return {};
+}
+
 // The request at which the run `log` parts from the `first` one.
 results::Parting parting_of(const replay::DecisionLog& first, const replay::DecisionLog& log) {
   results::Parting out;
@@ -271,8 +285,12 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
   Pieces pieces;
   E4R_CHECK(follow(session, spec, inputs, out, pieces));
   if (!spec.force) E4R_CHECK(check_fidelity(report, inputs));
+  const bool causes = spec.causes || spec.for_page;
   const auto keep = [&](replay::Accounts& accounts) {
-    if (spec.explain != 0) explanations_of({spec.explain})(accounts);
+    if (causes)
+      accounts.add<replay::SearchReasons>();
+    else if (spec.explain != 0)
+      explanations_of({spec.explain})(accounts);
     if (spec.first_difference) accounts.add<replay::DecisionLog>();
     if (spec.rows) accounts.add<replay::DecisionRows>();
     if (spec.for_page) accounts.add<replay::CostProfile>();
@@ -284,7 +302,9 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
   E4R_TRY(out.runs, session.what_if(setups, spec.threads));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {
     report.runs.push_back(results::outcome_of(out.runs[i]));
-    E4R_TRY(report.runs.back().explanation, explained(spec.explain, out.runs[i]));
+    if (!causes) {
+      E4R_TRY(report.runs.back().explanation, explained(spec.explain, out.runs[i]));
+    }
     if (auto* space = out.runs[i].engine->find<FreeSpaceAccount>()) {
       report.runs.back().history = std::move(space->page.history);
       if (spec.spaces) out.spaces.push_back(std::move(space->timeline.history));
@@ -295,6 +315,8 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
     E4R_TRY(report.orders,
             replay_other_orders(session, inputs, report.recorded_policy, spec.threads));
   }
+  if (causes) find_causes(out.runs, report);
+  if (causes && spec.explain != 0) E4R_CHECK(explain_apart(session, setups, spec, report));
   if (spec.first_difference)
     E4R_CHECK(find_partings(session, setups, spec.threads, out.runs, report));
   if (!spec.writers.empty())

@@ -26,6 +26,7 @@ struct RunSpec {
 
   // Of compare().
   bool force = false;             // answer even if the model does not follow the recorded kernel
+  bool causes = false;            // say why policies are better or worse; a page always does
   bool first_difference = false;  // find where each policy first differs from the first policy
   bool for_page = false;          // record free space and costs, and explain the slowest decisions
   bool rows = false;              // keep a row for each request

@@ -7,7 +7,6 @@
 #include "util/units.h"
 
 namespace e4r::report {
-namespace {
 
 results::Value steps_per_request(const results::Outcome& run) {
   const results::Row& row = *results::find_row("steps", results::Teller::hunt);
@@ -15,6 +14,10 @@ results::Value steps_per_request(const results::Outcome& run) {
   if (!steps || run.tally.requests == 0) return {};
   return *steps / static_cast<double>(run.tally.requests);
 }
+
+namespace {
+
+constexpr std::string_view kNoBreak = "\u00a0";
 
 // Compares a policy's figure with the first policy's; empty when either is missing.
 std::string against_first(const HeadlineFigure& figure, std::size_t first, std::size_t column) {
@@ -93,14 +96,56 @@ std::vector<HeadlineFigure> key_figures(const ReplayReport& report) {
   return {steps, extents, free};
 }
 
+namespace {
+
+// The sentences of one run; empty if there is nothing to say.
+std::string why_text(const ReplayReport& report, const results::Outcome& run) {
+  using Figure = results::Cause::Figure;
+  if (!run.why->missing.empty()) return std::string(run.why->missing);
+  std::vector<std::string> sentences;
+  for (const results::Cause& cause : run.why->causes) sentences.push_back(cause.sentence);
+  for (const Figure figure : run.why->unexplained)
+    sentences.push_back(fmt::format("No rule explains the difference in {}.",
+                                    figure == Figure::steps ? "steps" : "extents"));
+  if (sentences.empty() && &run != &report.runs.front())
+    return fmt::format("There is no difference to {} to explain.",
+                       report.runs.front().policy->name);
+  std::string out;
+  for (const std::string& sentence : sentences) out += (out.empty() ? "" : " ") + sentence;
+  return out;
+}
+
+}  // namespace
+
+std::vector<WhyText> why_texts(const ReplayReport& report) {
+  std::vector<Told> told;
+  for (const results::Outcome& run : report.runs) {
+    std::string text = run.why ? why_text(report, run) : std::string();
+    if (text.empty()) continue;
+    const auto same = std::find_if(told.begin(), told.end(),
+                                   [&](const Told& before) { return before.what == text; });
+    Told& here = same == told.end() ? told.emplace_back(Told{std::move(text), {}}) : *same;
+    here.policies.emplace_back(run.policy->name);
+  }
+  std::vector<WhyText> out;
+  out.reserve(told.size());
+  for (Told& one : told) out.push_back({join(one.policies), std::move(one.what)});
+  return out;
+}
+
+std::string with_plain_spaces(std::string_view sentence) {
+  std::string out(sentence);
+  for (auto at = out.find(kNoBreak); at != std::string::npos; at = out.find(kNoBreak, at))
+    out.replace(at, kNoBreak.size(), " ");
+  return out;
+}
+
 std::string wrap(std::string_view sentence, std::size_t width) {
-  constexpr std::string_view kNoBreak = "\u00a0";
   std::string out, line;
   while (!sentence.empty()) {
     std::string word(sentence.substr(0, sentence.find(' ')));
     sentence.remove_prefix(std::min(word.size() + 1, sentence.size()));
-    if (const auto at = word.find(kNoBreak); at != std::string::npos)
-      word.replace(at, kNoBreak.size(), " ");
+    word = with_plain_spaces(word);
     if (!line.empty() && line.size() + 1 + word.size() > width) {
       out += line + "\n";
       line.clear();

@@ -17,6 +17,9 @@ struct HeadlineFigure {
   double luck = 0;                     // luck_of()
 };
 
+// Groups considered and extents examined, by requests.
+[[nodiscard]] results::Value steps_per_request(const results::Outcome& run);
+
 // The three that say most: what searches cost, in how many pieces files lie, how long free extents
 // are.
 [[nodiscard]] std::vector<HeadlineFigure> key_figures(const ReplayReport& report);
@@ -28,6 +31,17 @@ struct HeadlineFigure {
 // The key figures in words: each further policy against the first, or what the only one did. Then
 // guesses_text().
 [[nodiscard]] std::string headline(const ReplayReport& report);
+
+// Why the policies' figures are as they are: at most two sentences each (app/causes.h). Policies
+// with the same sentences are told together. Empty without Outcome::why.
+struct WhyText {
+  std::string policies;  // "linux-6.12.77 and linux-7.3"
+  std::string text;
+};
+[[nodiscard]] std::vector<WhyText> why_texts(const ReplayReport& report);
+
+// The sentence with plain spaces in place of no-break ones.
+[[nodiscard]] std::string with_plain_spaces(std::string_view sentence);
 
 // A sentence in lines for a terminal. What a no-break space joins stays together.
 [[nodiscard]] std::string wrap(std::string_view sentence, std::size_t width = 80);

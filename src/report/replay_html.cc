@@ -28,6 +28,14 @@ std::string card(const ReplayReport& report, const HeadlineFigure& figure) {
   return html_card(figure.label, lines);
 }
 
+std::string html_why(const ReplayReport& report) {
+  std::string out;
+  for (const WhyText& one : why_texts(report))
+    out +=
+        fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(one.policies), html_escape(one.text));
+  return out.empty() ? out : fmt::format("<h2>Why</h2>\n<dl class=\"causes\">\n{}</dl>\n", out);
+}
+
 std::string summary(const ReplayReport& report) {
   std::string out = "<div class=\"cards\">\n";
   for (const HeadlineFigure& figure : key_figures(report)) out += card(report, figure);
@@ -37,7 +45,7 @@ std::string summary(const ReplayReport& report) {
   if (report.runs.size() > 1)
     out += fmt::format(" Changes are against {}, the first policy.",
                        html_escape(report.runs.front().policy->name));
-  return out + "</p>\n" + html_facts(report);
+  return out + "</p>\n" + html_why(report) + html_facts(report);
 }
 
 std::string searches(const ReplayReport& report) {

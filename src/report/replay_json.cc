@@ -3,6 +3,7 @@
 
 #include "json/text.h"
 #include "report/fragmented.h"
+#include "report/headline.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
 
@@ -117,6 +118,20 @@ json::object parting_json(const results::Parting& p) {
   return out;
 }
 
+json::array causes_json(const results::Why& why) {
+  json::array out;
+  for (const results::Cause& cause : why.causes)
+    out.push_back({{"cause", cause.name},
+                   {"of", cause.of == results::Cause::Figure::steps ? "steps" : "extents"},
+                   {"policy", cause.policy},
+                   {"count", cause.count},
+                   {"other", cause.other},
+                   {"percent", cause.percent},
+                   {"changed_by", cause.changed_by},
+                   {"sentence", with_plain_spaces(cause.sentence)}});
+  return out;
+}
+
 json::object writers_json(const results::Outcome& run) {
   json::object out, locks;
   put_rows(out, run, results::Teller::writers);
@@ -135,6 +150,7 @@ json::object run_json(const results::Outcome& run) {
   put_figures(out, run);
   out["agreement"] = verification_json(run);
   if (run.parting) out["first_difference"] = parting_json(*run.parting);
+  if (run.why && run.why->missing.empty()) out["causes"] = causes_json(*run.why);
   if (!run.by_writers.empty()) {
     json::array by_writers;
     for (const results::Outcome& by : run.by_writers) by_writers.push_back(writers_json(by));

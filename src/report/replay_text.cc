@@ -134,6 +134,19 @@ std::string partings(const ReplayReport& report) {
   return text;
 }
 
+// Why policies are better or worse, a paragraph for each.
+std::string why(const ReplayReport& report) {
+  constexpr std::size_t kIndent = 7, kWidth = 80;
+  std::string text;
+  for (const WhyText& one : why_texts(report)) {
+    std::string lines = wrap(escape(one.policies + ": " + one.text), kWidth - kIndent);
+    for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1)
+      lines.insert(at, text.empty() && at == 0 ? "why    " : std::string(kIndent, ' '));
+    text += lines;
+  }
+  return text;
+}
+
 // Column heads: the start image where rows have a figure for it, the recorded kernel, each policy,
 // the change.
 std::vector<std::string> head(const ReplayReport& report) {
@@ -240,8 +253,8 @@ std::string replay_text(const ReplayReport& report, const TextOptions& options) 
   add_speed(report, table);
   std::string text = wrap(escape(headline(report))) + "\n" + header(report) + fidelity(report) +
                      luck_line(report) + describe_unverified(report) + alike(report) +
-                     partings(report) + "\n" + table.text() + describe_left_out(report, choice) +
-                     wrap(past_last_text(report));
+                     partings(report) + why(report) + "\n" + table.text() +
+                     describe_left_out(report, choice) + wrap(past_last_text(report));
   if (asks_a_kernel(report))
     text +=
         "time of a decision: the kernel's code alone, in a guest with one CPU, without a disk, "

@@ -32,6 +32,26 @@ struct Parting {
   std::string theirs, made;    // what the first one and this one made of it; "": no request
 };
 
+// What accounts for a figure of a run, or for most of its difference from the first run's.
+struct Cause {
+  enum class Figure : std::uint8_t { steps, extents };  // of searches; of files
+  std::string_view name;                                // its section in docs/causes.md
+  std::string_view changed_by;                          // the tunable or version that changes it
+  Figure of = Figure::steps;
+  std::string_view policy;  // which has more of it
+  std::uint64_t count = 0;  // that one's steps or extents
+  std::uint64_t other = 0;  // those of the other one
+  double percent = 0;       // of the difference; of the first run: of all its steps
+  std::string sentence;     // "it" is the run's policy; no-break spaces as in report::headline()
+};
+
+// Why a run's figures are as they are (replay --explain).
+struct Why {
+  std::string_view missing;                // why there can be no causes; empty: there can
+  std::vector<Cause> causes;               // at most two, the strongest first
+  std::vector<Cause::Figure> unexplained;  // figures that differ from the first run's
+};
+
 // What a file system that was aged has, and a replay has not.
 struct Aged {
   std::uint64_t bytes_written = 0;
@@ -67,6 +87,7 @@ struct Outcome {
   // Of replay --writers: the outcomes with so many of them, by the numbers asked for.
   std::vector<Outcome> by_writers;
   std::optional<Parting> parting;      // of replay --first-difference, except for the first run
+  std::optional<Why> why;              // of replay --explain and --html
   replay::CostProfile costs;           // of a run that was asked for them
   stats::SpaceHistory history;         // of replay --html
   std::vector<std::string> explained;  // of replay --html: explains costs.slowest(), in their order

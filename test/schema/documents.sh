@@ -23,6 +23,7 @@ write() {
 mkdir -p "$out"
 write replay default "$e4replay" replay churn-4k.img churn-4k.trace.zst --json -
 write replay cr1.5 "$e4replay" replay churn-4k.img churn-4k.trace.zst -p cr1.5,linear --json -
+write replay causes "$e4replay" replay "$traces/posting-2000.e4c" -p legacy,linear,linux-7.3 --explain --json -
 write replay writers "$e4replay" replay churn-4k.img churn-4k.trace.zst -p legacy,linux-7.3 \
     --writers 1,4 --cpus 2 --json -
 write replay think "$e4replay" replay churn-4k.img churn-4k.trace.zst -p legacy --writers 1,4 --think 80us --json -

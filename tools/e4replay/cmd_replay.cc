@@ -191,7 +191,7 @@ Status take_files(const std::string& text, Options& options) {
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
-  declare_inputs(app, *options);
+  declare_inputs(app, *options, Explain::policies_too);
   app.add_option("-p,--policy", options->policies,
                  "policies, comma-separated (default: the recorded kernel's and its neighbours)")
       .type_name("POLICY[,POLICY...]");

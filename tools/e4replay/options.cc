@@ -205,7 +205,39 @@ int status_of_conditions(const std::string& failure) {
   return kConditionHolds;
 }
 
-void declare_inputs(CommandLine& app, InputArguments& o) {
+namespace {
+
+Status take_explain(const std::string& text, Explain explain, app::RunSpec& spec) {
+  if (text.empty() && explain == Explain::policies_too) {
+    spec.causes = true;
+    return {};
+  }
+  const auto number = parse_u64(text);
+  if (!number.ok() && explain == Explain::policies_too)
+    return error(
+        "--explain: '{}' is not the number of a decision: give --explain=1358, or --explain behind "
+        "the inputs for policies",
+        text);
+  if (!number.ok()) return number.error();
+  spec.explain = *number;
+  return spec.explain != 0 ? Status() : error("--explain 0: decisions are counted from 1");
+}
+
+void declare_explain(CommandLine& app, app::RunSpec& spec, Explain explain) {
+  const bool policies = explain == Explain::policies_too;
+  DeclaredOption option = app.add_option(
+      "--explain",
+      [&spec, explain](const std::string& text) { return take_explain(text, explain, spec); },
+      policies ? "say why policies are better or worse than the first; with N, write down decision "
+                 "N: request, goal, groups and why, result"
+               : "write down decision N: request, goal, groups and why, result");
+  if (policies) option.may_lack_value();
+  option.type_name(policies ? "[N]" : "N");
+}
+
+}  // namespace
+
+void declare_inputs(CommandLine& app, InputArguments& o, Explain explain) {
   app.add_option(
          "image",
          [&o](const std::string& word) -> Status {
@@ -239,15 +271,7 @@ void declare_inputs(CommandLine& app, InputArguments& o) {
   app.add_flag("--any-ratio", o.open.any_ratio, kAnyRatioHelp);
   app.add_flag("--strict", o.open.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.spec.check, "verify the allocator's invariants during the replay");
-  app.add_option(
-         "--explain",
-         [&o](const std::string& text) -> Status {
-           E4R_TRY(o.spec.explain, parse_u64(text));
-           return o.spec.explain != 0 ? Status()
-                                      : error("--explain 0: decisions are counted from 1");
-         },
-         "write down decision N: request, goal, groups and why, result")
-      .type_name("N");
+  declare_explain(app, o.spec, explain);
   declare_fail_if(app, o.fail_if);
   app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");

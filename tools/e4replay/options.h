@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,12 @@ struct InputArguments {
 inline constexpr const char* kAnyRatioHelp =
     "read a packed trace that unpacks to more than 500 times its size, as no recording does";
 
+// What --explain takes: the number of a decision, or also no number (RunSpec::causes).
+enum class Explain : std::uint8_t { decisions, policies_too };
+
 // Declares them on a subcommand.
-void declare_inputs(CommandLine& app, InputArguments& options);
+void declare_inputs(CommandLine& app, InputArguments& options,
+                    Explain explain = Explain::decisions);
 
 // Declares --fail-if, which replay, verify and review have.
 void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions);
