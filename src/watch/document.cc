@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch/document.h"
 
-#include <array>
 #include <boost/json.hpp>
 #include <cmath>
-#include <string_view>
 
 #include "report/json_parts.h"
 #include "results/rows.h"
@@ -49,23 +47,6 @@ json::object column_json(const Column& column) {
     out[window_name(window)] = std::move(figures);
   }
   return out;
-}
-
-// A figure in the lines: its column's title and width.
-struct Field {
-  std::string_view title, key;
-  int width;
-};
-constexpr auto kFields = std::to_array<Field>({{"requests/s", "requests_per_s", 10},
-                                               {"failed", "failed", 7},
-                                               {"groups/req", "groups_per_request", 10},
-                                               {"extents/req", "extents_per_request", 11},
-                                               {"free extent, KB", "free_extents/avg_kb", 15},
-                                               {"extents/file", "files/avg_extents", 12}});
-
-std::string text_of(const results::Outcome& outcome, std::string_view key) {
-  const results::Row* const row = results::find_row(key, results::Teller::watch);
-  return row == nullptr ? "-" : figure_text(row->of(outcome));
 }
 
 }  // namespace
@@ -117,12 +98,15 @@ std::string figure_text(const results::Value& value) {
   return format_count(static_cast<std::uint64_t>(std::llround(*number)));
 }
 
-std::string ReportLines::head(const Report& report) {
+std::string ReportLines::head(const Report& report) const {
   std::string out =
       fmt::format("{} on {}, Linux {}; writers waited {:.3f} s for the start image\n",
                   report.mount_point, report.device_name, report.kernel, report.frozen_s);
   out += fmt::format("{:<8}  {:<14}", "UTC", "allocator");
-  for (const Field& field : kFields) out += fmt::format("  {:>{}}", field.title, field.width);
+  for (const results::Row* row : figures_.rows()) {
+    const FigureTitle title = title_of(*row, ShownIn::lines);
+    out += fmt::format("  {:>{}}", title.text, title.width);
+  }
   return out + "  identical\n";
 }
 
@@ -140,8 +124,9 @@ std::string ReportLines::lines(const Report& report) {
                 : *now;
     before = {*now, report.starts, report.attempts};
     out += fmt::format("{:<8}  {:<14}", report.time.substr(11, 8), column.name);
-    for (const Field& field : kFields)
-      out += fmt::format("  {:>{}}", text_of(shown, field.key), field.width);
+    for (const results::Row* row : figures_.rows())
+      out += fmt::format("  {:>{}}", figure_text(row->of(shown)),
+                         title_of(*row, ShownIn::lines).width);
     if (column.name == "recorded")
       out += fmt::format("  {} of {}", format_count(report.picture->identical),
                          format_count(report.picture->decisions));

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "results/rows.h"
+#include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
 namespace e4r::watch {
@@ -21,8 +23,10 @@ namespace e4r::watch {
 // since the line before.
 class ReportLines {
  public:
+  explicit ReportLines(ShownFigures figures = {}) : figures_(std::move(figures)) {}
+
   // The lines above the table.
-  [[nodiscard]] static std::string head(const Report& report);
+  [[nodiscard]] std::string head(const Report& report) const;
   // Empty if nothing was followed yet.
   [[nodiscard]] std::string lines(const Report& report);
 
@@ -31,6 +35,7 @@ class ReportLines {
     results::Outcome outcome;  // since the start image
     unsigned starts = 0, attempts = 0;
   };
+  ShownFigures figures_;
   std::map<std::string, Before> before_;  // by column
 };
 

@@ -19,22 +19,11 @@ namespace {
 
 constexpr std::size_t kNameWidth = 14;
 
-// A figure in the table: its title and width.
-struct PageField {
-  std::string_view title, key;
-  std::size_t width;
-};
-constexpr auto kPageFields = std::to_array<PageField>({{"requests/s", "requests_per_s", 10},
-                                                       {"failed", "failed", 7},
-                                                       {"groups/req", "groups_per_request", 10},
-                                                       {"extents/req", "extents_per_request", 11},
-                                                       {"free ext, KB", "free_extents/avg_kb", 12},
-                                                       {"ext/file", "files/avg_extents", 8}});
-
-std::string value_of(const std::optional<results::Outcome>& outcome, std::string_view key) {
-  const results::Row* const row = results::find_row(key, results::Teller::watch);
-  if (!outcome || row == nullptr) return "-";
-  return figure_text(row->of(*outcome));
+// What the list of figures says about one: the section that it stands in, and its label there.
+std::string meaning_of(const results::Row& row) {
+  const std::string label(trim(row.label));
+  if (row.section.empty()) return label;
+  return label.empty() ? row.section : row.section + ": " + label;
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -54,6 +43,8 @@ class Page {
     head();
     if (view_.help) {
       help();
+    } else if (view_.choosing) {
+      figures();
     } else if (picture_ == nullptr || picture_->columns.empty()) {
       add({{"Waiting for the first figures.", Style::faint}});
     } else {
@@ -116,8 +107,9 @@ class Page {
   // The keys, in the terminal's last line.
   void foot() {
     while (room() > 0) lines_.emplace_back();
-    const std::string text = fmt::format(" q end  ? help  s sort  f {}  w save  c capture",
-                                         view_.frozen ? "go on" : "freeze");
+    std::string text = fmt::format(" q end  ? help  o columns  s sort  f {}  w save  c capture",
+                                   view_.frozen ? "go on" : "freeze");
+    if (view_.choosing && !view_.help) text = " q back  space show or hide  arrows move";
     lines_.push_back(
         {{cut_to(padded(text + (view_.frozen ? "   FROZEN" : ""), view_.columns), view_.columns),
           Style::title}});
@@ -132,11 +124,31 @@ class Page {
           "  extents/req   free extents that it examined",
           "  free ext, KB  average free extent now", "  ext/file      extents per file written", "",
           "  q, Ctrl-C     end", "  ?             show or hide this help",
+          "  o             choose the columns of both tables",
           "  s             sort requests by steps, groups, extents or time",
           "  f             freeze the picture, or go on",
           "  w             write the figures as JSON to a file in the working directory",
           "  c             write a capture of the last minutes (--keep)"})
       add({{line, Style::plain}});
+  }
+
+  // The list of all figures. In a terminal with room for it, the table is above it.
+  void figures() {
+    constexpr std::size_t kLeastList = 8;
+    const auto rows = results::rows(results::Teller::watch);
+    if (picture_ != nullptr && room() > picture_->columns.size() + 2 + kLeastList)
+      table("last second", Window::second);
+    heading("Columns: those with an x are shown, if the terminal is wide enough");
+    if (room() == 0) return;
+    const std::size_t lines = std::min(room(), rows.size());
+    const std::size_t chosen = std::min(view_.chosen, rows.size() - 1);
+    const std::size_t first = std::min(chosen - std::min(chosen, lines / 2), rows.size() - lines);
+    for (std::size_t i = first; i < first + lines; ++i)
+      add({{padded(fmt::format("{} [{}] {:<21} {}", i == chosen ? '>' : ' ',
+                               view_.figures.has(rows[i]) ? 'x' : ' ', rows[i].key,
+                               meaning_of(rows[i])),
+                   view_.columns),
+            i == chosen ? Style::title : Style::plain}});
   }
 
   void body() {
@@ -149,16 +161,35 @@ class Page {
     costly();
   }
 
+  // How many of the chosen figures have room beside the name, and for "+N" if not all have.
+  [[nodiscard]] std::size_t figures_that_fit() const {
+    constexpr std::size_t kMark = 4;
+    const auto rows = view_.figures.rows();
+    std::size_t width = kNameWidth, out = 0;
+    for (; out < rows.size(); ++out) {
+      width += 1 + title_of(*rows[out], ShownIn::page).width;
+      if (width + (out + 1 < rows.size() ? kMark : 0) > view_.columns) break;
+    }
+    return out;
+  }
+
   void table(std::string_view title, Window window) {
+    const auto all = view_.figures.rows();
+    const auto rows = all.first(figures_that_fit());
     std::string head = padded(std::string(title), kNameWidth);
-    for (const PageField& field : kPageFields)
-      head += fmt::format(" {:>{}}", field.title, field.width);
+    for (const results::Row* row : rows) {
+      const FigureTitle shown = title_of(*row, ShownIn::page);
+      head += fmt::format(" {:>{}}", shown.text, shown.width);
+    }
+    if (rows.size() < all.size()) head += fmt::format(" +{}", all.size() - rows.size());
     heading(head);
     for (std::size_t i = 0; i < picture_->columns.size(); ++i) {
       const Column& column = picture_->columns[i];
+      const auto& outcome = column.of(window);
       std::string figures;
-      for (const PageField& field : kPageFields)
-        figures += fmt::format(" {:>{}}", value_of(column.of(window), field.key), field.width);
+      for (const results::Row* row : rows)
+        figures += fmt::format(" {:>{}}", outcome ? figure_text(row->of(*outcome)) : "-",
+                               title_of(*row, ShownIn::page).width);
       add({{padded(column.name, kNameWidth), style_of(i)}, {figures, Style::plain}});
     }
   }
@@ -186,7 +217,9 @@ class Page {
   // The searches of the last minute by the criterion that ended them: of the recorded kernel and of
   // the first shadow.
   void criteria() {
-    const std::size_t shown = std::min<std::size_t>(picture_->columns.size(), 2);
+    constexpr std::size_t kForTwo = 50;  // signs in a line
+    const std::size_t shown =
+        std::min<std::size_t>(picture_->columns.size(), view_.columns < kForTwo ? 1 : 2);
     const std::size_t bar = view_.columns > 40 ? (view_.columns - 14) / shown - 9 : 10;
     std::vector<std::pair<std::string, std::array<double, 2>>> shares;
     std::array<double, 2> sums = {};
@@ -288,6 +321,46 @@ std::size_t length_at(std::string_view text, std::size_t at) {
 SortBy next(SortBy sort) {
   return sort == SortBy::time ? SortBy::steps
                               : static_cast<SortBy>(static_cast<std::uint8_t>(sort) + 1);
+}
+
+void on_list_key(PageView& view, int key) {
+  constexpr std::size_t kPage = 10;
+  const auto rows = results::rows(results::Teller::watch);
+  const std::size_t last = rows.size() - 1;
+  const auto up = [&](std::size_t lines) { view.chosen -= std::min(view.chosen, lines); };
+  const auto down = [&](std::size_t lines) { view.chosen = std::min(view.chosen + lines, last); };
+  switch (key) {
+    case 'q':
+    case 'o':
+    case kEscape:
+      view.choosing = false;
+      break;
+    case ' ':
+      view.figures.toggle(rows[view.chosen]);
+      break;
+    case kUp:
+    case 'k':
+      up(1);
+      break;
+    case kDown:
+    case 'j':
+      down(1);
+      break;
+    case kPageUp:
+      up(kPage);
+      break;
+    case kPageDown:
+      down(kPage);
+      break;
+    case kHome:
+      view.chosen = 0;
+      break;
+    case kEnd:
+      view.chosen = last;
+      break;
+    default:  // another key, or a resize
+      break;
+  }
 }
 
 std::size_t width_of(std::string_view text) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
 namespace e4r::watch {
@@ -23,6 +26,18 @@ using PageLine = std::vector<Span>;
 enum class SortBy : std::uint8_t { steps, groups, extents, time };
 [[nodiscard]] SortBy next(SortBy sort);
 
+// Keys that are no characters.
+enum PageKey : int {
+  kResized = -1,
+  kUp = -2,
+  kDown = -3,
+  kPageUp = -4,
+  kPageDown = -5,
+  kHome = -6,
+  kEnd = -7,
+};
+inline constexpr int kEscape = 27;
+
 // What the user has chosen, and the terminal's size.
 struct PageView {
   unsigned columns = 80, rows = 24;
@@ -30,8 +45,14 @@ struct PageView {
   bool help = false;
   bool frozen = false;
   SortBy sort = SortBy::steps;
+  ShownFigures figures = {};
+  bool choosing = false;     // the list of figures is open
+  std::size_t chosen = 0;    // the line of the list that the next key is for
   std::string message = {};  // the last one, for the second line from below
 };
+
+// A key while the list of figures is open.
+void on_list_key(PageView& view, int key);
 
 // The full-screen page of a report: at most `rows` lines of at most `columns` characters. What
 // finds no room is left out, from below. `process` names a process by its pid; empty: unknown.

@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace e4r::watch {
 namespace {
+
+// How long the rest of an arrow key may take. A lone Escape waits so long.
+constexpr int kEscapeMs = 100;
 
 class NcursesTerminal final : public Terminal {
  public:
@@ -22,6 +27,7 @@ class NcursesTerminal final : public Terminal {
     ::noecho();
     ::nonl();
     ::keypad(stdscr, true);
+    ::set_escdelay(kEscapeMs);
     ::curs_set(0);
     begin_colours();
   }
@@ -54,11 +60,20 @@ class NcursesTerminal final : public Terminal {
   [[nodiscard]] int key(std::chrono::milliseconds most) override {
     ::timeout(static_cast<int>(most.count()));
     const int got = ::getch();
-    if (got == KEY_RESIZE) return kResized;
+    for (const auto& [key, of_curses] : kKeys)
+      if (got == of_curses) return key;
     return got == ERR || got > 127 ? 0 : got;
   }
 
  private:
+  static constexpr std::array<std::pair<PageKey, int>, 7> kKeys = {{{kResized, KEY_RESIZE},
+                                                                    {kUp, KEY_UP},
+                                                                    {kDown, KEY_DOWN},
+                                                                    {kPageUp, KEY_PPAGE},
+                                                                    {kPageDown, KEY_NPAGE},
+                                                                    {kHome, KEY_HOME},
+                                                                    {kEnd, KEY_END}}};
+
   enum Pair : short { kRecorded = 1, kShadow, kWarning };
 
   void begin_colours() {

@@ -23,8 +23,8 @@ class Terminal {
   // Whether it shows characters outside of ASCII.
   [[nodiscard]] virtual bool speaks_utf8() const = 0;
   virtual void show(const std::vector<PageLine>& lines) = 0;
-  // Waits for a key. 0: no key came; kResized: the terminal has another size now.
-  static constexpr int kResized = -1;
+  // Waits for a key: a character of ASCII or a PageKey. 0: no key came; kResized: the terminal has
+  // another size now.
   [[nodiscard]] virtual int key(std::chrono::milliseconds most) = 0;
 };
 

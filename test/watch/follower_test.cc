@@ -303,6 +303,23 @@ TEST(Document, HasARowOfEachFigure) {
   watch::ReportLines lines;
   const std::string text = lines.lines(report);
   EXPECT_EQ(text.find("03:04:05  recorded "), 0u) << text;
+  const auto chosen = watch::ShownFigures::parse("twice/requests, failed");
+  ASSERT_TRUE(chosen.ok());
+  const watch::ReportLines two(*chosen);
+  EXPECT_NE(two.head(report).find("allocator       twice/requests   failed  identical\n"),
+            std::string::npos)
+      << two.head(report);
+}
+
+TEST(ShownFigures, NameWhatIsWrong) {
+  const auto message = [](std::string_view keys) {
+    const auto parsed = watch::ShownFigures::parse(keys);
+    return parsed.ok() ? std::string() : parsed.error().message;
+  };
+  EXPECT_EQ(message("failed,requests_per_s"), "");
+  EXPECT_EQ(message("nonsense\n").find("no figure 'nonsense?': there are requests, failed, "), 0u);
+  EXPECT_EQ(message("failed,").find("no figure '': there are "), 0u);
+  EXPECT_EQ(message("failed,failed"), "'failed' is there twice");
 }
 
 }  // namespace

@@ -77,8 +77,11 @@ TEST_F(PageTest, FitsIntoEveryTerminal) {
   for (const unsigned columns : {1u, 12u, 39u, 80u, 133u, 300u})
     for (const unsigned rows : {1u, 2u, 7u, 24u, 60u})
       for (const bool help : {false, true}) {
-        const auto lines =
-            texts(shared(), {.columns = columns, .rows = rows, .help = help, .message = "so"});
+        const auto lines = texts(shared(), {.columns = columns,
+                                            .rows = rows,
+                                            .help = help,
+                                            .choosing = rows % 2 == 0,
+                                            .message = "so"});
         EXPECT_EQ(lines.size(), rows) << "the keys are in the last line";
         for (const std::string& line : lines) EXPECT_LE(watch::width_of(line), columns) << line;
       }
@@ -111,6 +114,45 @@ TEST_F(PageTest, ShowsWhatTheUserHasChosen) {
   auto sort = watch::SortBy::steps;
   for (int i = 0; i < 4; ++i) sort = watch::next(sort);
   EXPECT_EQ(sort, watch::SortBy::steps);
+}
+
+TEST_F(PageTest, ShowsTheChosenFigures) {
+  PageView view = {.figures = *watch::ShownFigures::parse("files/count,requests")};
+  const auto lines = texts(shared(), view);
+  EXPECT_TRUE(has(lines, "last second    files/count    requests")) << all_of(lines);
+  EXPECT_FALSE(has(lines, "ext/file"));
+  // What finds no room is left out as a whole, and counted.
+  view.columns = 40;
+  view.figures =
+      *watch::ShownFigures::parse("groups_per_request,extents_per_request,failed,files/count");
+  EXPECT_TRUE(has(texts(shared(), view), "last second    groups/req +3"))
+      << all_of(texts(shared(), view));
+}
+
+TEST_F(PageTest, LetsTheUserChooseFigures) {
+  PageView view = {.columns = 100, .choosing = true};
+  const auto press = [&view](const std::vector<int>& keys) {
+    for (const int key : keys) watch::on_list_key(view, key);
+    return texts(shared(), view);
+  };
+  EXPECT_TRUE(has(press({}), "> [ ] requests ")) << all_of(press({}));
+  EXPECT_TRUE(has(press({' '}), "> [x] requests "));
+  EXPECT_TRUE(has(press({}), "last second       requests requests/s")) << "above the list";
+  EXPECT_TRUE(has(press({watch::kDown}), "> [x] failed "));
+  EXPECT_FALSE(has(press({' '}), " failed  groups/req"));
+  EXPECT_TRUE(has(press({watch::kUp, watch::kUp}), "> [x] requests ")) << "ends at the first";
+  // Another test may have added a row, which nobody has chosen.
+  const results::Row& end = results::rows(results::Teller::watch).back();
+  const std::string last = fmt::format("> [{}] {}", view.figures.has(end) ? 'x' : ' ', end.key);
+  for (const int key : {int{watch::kEnd}, int{watch::kPageDown}, int{'j'}})
+    EXPECT_TRUE(has(press({key}), last)) << all_of(press({}));
+  view.rows = 7;
+  EXPECT_TRUE(has(press({}), last)) << "a small terminal shows the part with the mark";
+  for (const int key : {int{'q'}, int{'o'}, watch::kEscape}) {
+    view.choosing = true;
+    press({key});
+    EXPECT_FALSE(view.choosing);
+  }
 }
 
 TEST_F(PageTest, SaysWhenThereIsNothingToShow) {

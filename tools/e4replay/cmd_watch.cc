@@ -17,6 +17,7 @@
 #include "json/text.h"
 #include "util/units.h"
 #include "watch/document.h"
+#include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
 namespace e4r::tools {
@@ -43,12 +44,14 @@ struct Options {
   std::uint64_t max_files = 10;
   std::string metrics;
   std::string listen;
+  std::string columns;
   bool once = false;
   bool json = false;
   bool lines = false;
   milliseconds every{0};
   milliseconds most{0};  // 0: no end
   std::optional<watch::ListenAddress> address;
+  watch::ShownFigures figures = {};
 };
 
 // A time, or else a size.
@@ -112,6 +115,12 @@ Status parse(Options& o) {
     if (!address.ok()) return error("--listen {}", address.error().message);
     o.address = *std::move(address);
   }
+  if (!o.columns.empty()) {
+    if (o.json) return error("--columns and --json: a document always has every figure");
+    auto figures = watch::ShownFigures::parse(o.columns);
+    if (!figures.ok()) return error("--columns: {}", figures.error().message);
+    o.figures = *std::move(figures);
+  }
   o.watch.program = "e4replay " E4R_VERSION ", watching";
   return parse_incidents(o);
 }
@@ -119,7 +128,7 @@ Status parse(Options& o) {
 // Shows reports, one after the other.
 class Screen {
  public:
-  explicit Screen(bool json) : json_(json) {}
+  Screen(bool json, const watch::ShownFigures& figures) : json_(json), lines_(figures) {}
 
   // Standard output may be a pipe that somebody reads line by line.
   Status show(const watch::Report& report) {
@@ -127,7 +136,7 @@ class Screen {
       print_text(json_line(watch::report_json(report)) + "\n");
     } else {
       for (const std::string& note : report.notes) warn(note);
-      if (!std::exchange(headed_, true)) print_report(watch::ReportLines::head(report));
+      if (!std::exchange(headed_, true)) print_report(lines_.head(report));
       print_report(lines_.lines(report));
     }
     note_write(std::fflush(stdout) == 0, stdout);
@@ -157,7 +166,8 @@ std::unique_ptr<watch::Terminal> open_page(const Options& options) {
 
 Result<int> run_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> page,
                      WatchMetrics& metrics, const std::atomic<bool>& stop, const Options& options) {
-  E4R_CHECK(run_watch_page(watcher, std::move(page), metrics, stop, options.every, options.most));
+  E4R_CHECK(run_watch_page(watcher, std::move(page), metrics, options.figures, stop, options.every,
+                           options.most));
   return kDone;
 }
 
@@ -172,7 +182,7 @@ Result<int> run(const Options& options) {
   ::setpriority(PRIO_PROCESS, 0, -10);
   if (auto page = open_page(options))
     return run_page(*watcher, std::move(page), *metrics, stop, options);
-  Screen screen(options.json);
+  Screen screen(options.json, options.figures);
   const Clock::time_point began = Clock::now();
   Clock::time_point next = began + options.every;
   while (!stop && !watcher->is_over()) {
@@ -207,6 +217,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--once", options->once, "tell once, after one interval, and end");
   app.add_flag("--json", options->json, "a JSON document a line");
   app.add_flag("--lines", options->lines, "a line for each allocator, in a terminal as well");
+  app.add_option("--columns", options->columns,
+                 "figures that the page and the lines show, comma-separated")
+      .type_name("KEY[,KEY...]");
   app.add_option("--interval", options->interval, "time between two reports (1s)")
       .type_name("TIME");
   app.add_option("--for", options->duration, "end after this time: 90s, 10m, 1h30m")

@@ -15,6 +15,7 @@
 #include "common/print_line.h"
 #include "record/recorder.h"
 #include "record/tracer.h"
+#include "results/rows.h"
 #include "shrinker/reclaim.h"
 #include "sweep/ranking.h"
 #include "trace/inspection.h"
@@ -76,6 +77,12 @@ std::vector<Word> clocks() {
   return out;
 }
 
+std::vector<Word> figures() {
+  std::vector<Word> out;
+  for (const results::Row& row : results::rows(results::Teller::watch)) out.push_back({row.key});
+  return out;
+}
+
 std::vector<Word> profiles() {
   std::vector<Word> out;
   out.reserve(age::profiles().size());
@@ -106,6 +113,7 @@ ValueCompletion value_of(std::string_view placeholder) {
   if (placeholder == "CMD...") return {Kind::command};
   if (placeholder == "POLICY" || placeholder == "NAME") return {Kind::words, policies()};
   if (placeholder == "POLICY[,POLICY...]") return {Kind::words, policies(), true};
+  if (placeholder == "KEY[,KEY...]") return {Kind::words, figures(), true};
   if (placeholder == "DIR") return {Kind::directory};
   if (placeholder == "METRIC") return {Kind::words, metrics()};
   if (placeholder == "NAME=VALUE" || placeholder == "NAME=VALUES") return {Kind::words, tunables()};

@@ -39,8 +39,9 @@ class KnownProcesses final : public watch::ProcessNames {
 class WatchPage {
  public:
   WatchPage(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal,
-            WatchMetrics& metrics)
+            WatchMetrics& metrics, const watch::ShownFigures& figures)
       : watcher_(watcher), terminal_(std::move(terminal)), metrics_(metrics) {
+    view_.figures = figures;
     view_.ascii = !terminal_->speaks_utf8();
   }
 
@@ -88,6 +89,7 @@ class WatchPage {
   }
 
   void on_key(int key) {
+    if (view_.choosing && !view_.help) return watch::on_list_key(view_, key);
     switch (key) {
       case 'q':
         ends_ = true;
@@ -95,6 +97,10 @@ class WatchPage {
       case '?':
       case 'h':
         view_.help = !view_.help;
+        break;
+      case 'o':
+        view_.choosing = true;
+        view_.help = false;
         break;
       case 's':
         view_.sort = watch::next(view_.sort);
@@ -141,9 +147,9 @@ class WatchPage {
 }  // namespace
 
 Status run_watch_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal,
-                      WatchMetrics& metrics, const std::atomic<bool>& stop, milliseconds every,
-                      milliseconds most) {
-  return WatchPage(watcher, std::move(terminal), metrics).run(stop, every, most);
+                      WatchMetrics& metrics, const watch::ShownFigures& figures,
+                      const std::atomic<bool>& stop, milliseconds every, milliseconds most) {
+  return WatchPage(watcher, std::move(terminal), metrics, figures).run(stop, every, most);
 }
 
 }  // namespace e4r::tools

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "e4replay/watch_metrics.h"
+#include "watch/shown_figures.h"
 #include "watch/terminal.h"
 #include "watch/watcher.h"
 
@@ -14,8 +15,8 @@ namespace e4r::tools {
 // the time is up (0: never). Afterwards, repeats what happened meanwhile as warnings.
 [[nodiscard]] Status run_watch_page(watch::Watcher& watcher,
                                     std::unique_ptr<watch::Terminal> terminal,
-                                    WatchMetrics& metrics, const std::atomic<bool>& stop,
-                                    std::chrono::milliseconds every,
+                                    WatchMetrics& metrics, const watch::ShownFigures& figures,
+                                    const std::atomic<bool>& stop, std::chrono::milliseconds every,
                                     std::chrono::milliseconds most);
 
 }  // namespace e4r::tools

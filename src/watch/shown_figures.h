@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/rows.h"
+#include "util/status.h"
+
+namespace e4r::watch {
+
+// Where figures are shown. The page has less room for titles.
+enum class ShownIn : std::uint8_t { page, lines };
+
+// The title of a figure's column, and the column's width.
+struct FigureTitle {
+  std::string text;
+  std::size_t width = 0;
+};
+[[nodiscard]] FigureTitle title_of(const results::Row& row, ShownIn where);
+
+// The figures of each allocator that the page and the lines have, in the order in which they stand
+// there. Each is a row of the table of figures that `watch` tells.
+class ShownFigures {
+ public:
+  // The usual ones.
+  ShownFigures();
+  // Keys, separated by commas. The Error names the key that is wrong, and all that there are.
+  [[nodiscard]] static Result<ShownFigures> parse(std::string_view keys);
+
+  [[nodiscard]] std::span<const results::Row* const> rows() const { return rows_; }
+  [[nodiscard]] bool has(const results::Row& row) const;
+  // Removes the figure, or adds it before the others: there it has room.
+  void toggle(const results::Row& row);
+
+ private:
+  std::vector<const results::Row*> rows_;
+};
+
+}  // namespace e4r::watch
