@@ -6,6 +6,7 @@
 
 #include "report/json_parts.h"
 #include "results/rows.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::watch {
@@ -31,6 +32,28 @@ json::object groups_json(const Picture& picture) {
   return out;
 }
 
+// Foreign text, or null if it is unknown.
+json::value name_or_null(const std::string& name) {
+  return name.empty() ? json::value() : json::value(escape(name));
+}
+
+json::object costly_json(const CostlyRequest& request, Names* names) {
+  json::object out;
+  out["time_ns"] = request.time_ns;
+  out["pid"] = request.pid;
+  out["process"] = names == nullptr ? json::value() : name_or_null(names->process(request.pid));
+  out["inode"] = request.ino;
+  out["file"] = names == nullptr ? json::value() : name_or_null(names->file(request.ino));
+  out["clusters"] = request.clusters;
+  out["groups_considered"] = request.cost.groups;
+  out["extents_scanned"] = request.cost.extents;
+  if (request.criterion == mb::Criterion::unknown)
+    out["criterion"] = nullptr;
+  else
+    out["criterion"] = mb::row_of(request.criterion).key;
+  return out;
+}
+
 json::object column_json(const Column& column) {
   json::object out;
   out["name"] = column.name;
@@ -51,7 +74,7 @@ json::object column_json(const Column& column) {
 
 }  // namespace
 
-json::value report_json(const Report& report) {
+json::value report_json(const Report& report, Names* names) {
   json::object out;
   out["schema"] = "e4replay-watch/1";
   out["time"] = report.time;
@@ -86,6 +109,9 @@ json::value report_json(const Report& report) {
   json::array columns;
   for (const Column& column : picture.columns) columns.push_back(column_json(column));
   out["columns"] = std::move(columns);
+  json::array costly;
+  for (const CostlyRequest& request : picture.costly) costly.push_back(costly_json(request, names));
+  out["costly"] = std::move(costly);
   json::array notes;
   for (const std::string& note : report.notes) notes.emplace_back(note);
   out["notes"] = std::move(notes);

@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "results/rows.h"
+#include "watch/names.h"
 #include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
 namespace e4r::watch {
 
-// The JSON document of a report (schema e4replay-watch/1).
-[[nodiscard]] boost::json::value report_json(const Report& report);
+// The JSON document of a report (schema e4replay-watch/1). Without names, those are null.
+[[nodiscard]] boost::json::value report_json(const Report& report, Names* names = nullptr);
 
 // A figure for people: no fraction from 100 on.
 [[nodiscard]] std::string figure_text(const results::Value& value);

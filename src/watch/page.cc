@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch/page.h"
 
+#include <wchar.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,11 +19,11 @@
 namespace e4r::watch {
 namespace {
 
-constexpr std::size_t kNameWidth = 14;
+constexpr std::size_t kNameWidth = 14, kProcessWidth = 19;
 
 // What the list of figures says about one: the section that it stands in, and its label there.
 std::string meaning_of(const results::Row& row) {
-  const std::string label(trim(row.label));
+  std::string label(trim(row.label));
   if (row.section.empty()) return label;
   return label.empty() ? row.section : row.section + ": " + label;
 }
@@ -34,8 +36,8 @@ std::string padded(std::string text, std::size_t width) {
 
 class Page {
  public:
-  Page(const Report& report, const PageView& view, ProcessNames& processes)
-      : report_(report), view_(view), processes_(processes) {
+  Page(const Report& report, const PageView& view, Names& names)
+      : report_(report), view_(view), names_(names) {
     if (report.picture) picture_ = report.picture.get();
   }
 
@@ -66,11 +68,22 @@ class Page {
     std::size_t left = view_.columns;
     PageLine fits;
     for (Span& span : line) {
-      span.text = cut_to(escape(span.text), left);
+      span.text = cut_to(safe(span.text), left);
       left -= width_of(span.text);
       fits.push_back(std::move(span));
     }
     lines_.push_back(std::move(fits));
+  }
+  // What this terminal shows of foreign text.
+  [[nodiscard]] std::string safe(const std::string& text) const {
+    std::string escaped = escape(text);
+    if (!view_.ascii) return escaped;
+    std::string out;
+    for (const char c : escaped) {
+      const auto byte = static_cast<unsigned char>(c);
+      out += byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+    }
+    return out;
   }
   void heading(const std::string& text) { add({{text, Style::heading}}); }
 
@@ -288,32 +301,55 @@ class Page {
     };
     std::ranges::stable_sort(all, std::greater<>(), key);
     constexpr std::array kNames = {"steps", "groups", "extents", "time"};
-    heading(fmt::format("{:<18} {:>8} {:>8} {:>9} {:>8} {:>8}  {:<12}", "took most, process", "pid",
-                        "groups", "extents", "clusters", "inode",
-                        fmt::format("by {}", kNames[static_cast<std::size_t>(view_.sort)])));
+    const bool inodes = view_.columns >= 100;
+    heading(fmt::format(
+        "{} {:>7} {:>6} {:>7} {:>8}  {:<10}{} file",
+        padded(fmt::format("took most by {}", kNames[static_cast<std::size_t>(view_.sort)]),
+               kProcessWidth),
+        "pid", "groups", "extents", "clusters", "ended by", inodes ? "     inode" : ""));
     for (const CostlyRequest& one : all) {
       if (room() == 0) return;
       const std::string ended = one.criterion == mb::Criterion::unknown
                                     ? "goal"
                                     : std::string(mb::row_of(one.criterion).title);
-      add({{fmt::format("{} {:>8} {:>8} {:>9} {:>8} {:>8}  {}", padded(processes_.of(one.pid), 18),
-                        one.pid, one.cost.groups, one.cost.extents, one.clusters, one.ino, ended),
-            Style::plain}});
+      const std::string process = names_.process(one.pid);
+      std::string line =
+          fmt::format("{} {:>7} {:>6} {:>7} {:>8}  {:<10}",
+                      padded(process.empty() ? "(gone)" : safe(process), kProcessWidth), one.pid,
+                      one.cost.groups, one.cost.extents, one.clusters, ended);
+      if (inodes) line += fmt::format(" {:>9}", one.ino);
+      const std::size_t left =
+          view_.columns - std::min<std::size_t>(view_.columns, width_of(line) + 1);
+      add({{line + " " + file(one.ino, left), Style::plain}});
     }
+  }
+
+  // The end of its path, from the mount point on; without a path, its number.
+  [[nodiscard]] std::string file(std::uint64_t ino, std::size_t columns) {
+    std::string path = names_.file(ino);
+    if (path.empty()) return fmt::format("inode {}", ino);
+    const std::string below =
+        report_.mount_point.ends_with('/') ? report_.mount_point : report_.mount_point + "/";
+    if (path.starts_with(below)) path.erase(0, below.size());
+    return end_within(safe(path), columns, view_.ascii ? "..." : "…");
   }
 
   const Report& report_;
   const PageView& view_;
-  ProcessNames& processes_;
+  Names& names_;
   const Picture* picture_ = nullptr;
   std::vector<PageLine> lines_;
 };
 
-// The bytes of the code point that begins there.
-std::size_t length_at(std::string_view text, std::size_t at) {
-  std::size_t end = at + 1;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
-  return end - at;
+// The character that begins there, and the columns that it takes. A byte that begins none is one.
+struct Sign {
+  std::size_t bytes = 1, columns = 1;
+};
+Sign sign_at(std::string_view text, std::size_t at) {
+  const Character c = first_character(text.substr(at));
+  if (c.bytes == 0) return {};
+  const int columns = ::wcwidth(static_cast<wchar_t>(c.code));
+  return {c.bytes, columns < 0 ? 1 : static_cast<std::size_t>(columns)};
 }
 
 }  // namespace
@@ -365,14 +401,35 @@ void on_list_key(PageView& view, int key) {
 
 std::size_t width_of(std::string_view text) {
   std::size_t out = 0;
-  for (std::size_t at = 0; at < text.size(); at += length_at(text, at)) ++out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Sign sign = sign_at(text, at);
+    out += sign.columns;
+    at += sign.bytes;
+  }
   return out;
 }
 
 std::string cut_to(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
-  for (; columns > 0 && at < text.size(); --columns) at += length_at(text, at);
+  while (at < text.size()) {
+    const Sign sign = sign_at(text, at);
+    if (sign.columns > columns) break;
+    columns -= sign.columns;
+    at += sign.bytes;
+  }
   return std::string(text.substr(0, at));
+}
+
+std::string end_within(std::string_view text, std::size_t columns, std::string_view mark) {
+  std::size_t width = width_of(text);
+  if (width <= columns) return std::string(text);
+  std::size_t at = 0;
+  while (at < text.size() && width + width_of(mark) > columns) {
+    const Sign sign = sign_at(text, at);
+    width -= sign.columns;
+    at += sign.bytes;
+  }
+  return cut_to(std::string(mark) + std::string(text.substr(at)), columns);
 }
 
 std::string sparkline(const std::vector<double>& values, std::size_t columns, bool ascii) {
@@ -390,9 +447,8 @@ std::string sparkline(const std::vector<double>& values, std::size_t columns, bo
   return out;
 }
 
-std::vector<PageLine> page_lines(const Report& report, const PageView& view,
-                                 ProcessNames& processes) {
-  return Page(report, view, processes).lines();
+std::vector<PageLine> page_lines(const Report& report, const PageView& view, Names& names) {
+  return Page(report, view, names).lines();
 }
 
 }  // namespace e4r::watch

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "watch/names.h"
 #include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
@@ -55,19 +56,17 @@ struct PageView {
 void on_list_key(PageView& view, int key);
 
 // The full-screen page of a report: at most `rows` lines of at most `columns` characters. What
-// finds no room is left out, from below. `process` names a process by its pid; empty: unknown.
-class ProcessNames {
- public:
-  virtual ~ProcessNames() = default;
-  [[nodiscard]] virtual std::string of(std::uint32_t pid) = 0;
-};
+// finds no room is left out, from below. Names are asked for where they are shown.
 [[nodiscard]] std::vector<PageLine> page_lines(const Report& report, const PageView& view,
-                                               ProcessNames& processes);
+                                               Names& names);
 
-// The number of columns that a text takes: its code points.
+// The number of columns that a text takes in a terminal of this locale (wcwidth()).
 [[nodiscard]] std::size_t width_of(std::string_view text);
-// The first `columns` of them.
+// As much of its beginning as has room in so many.
 [[nodiscard]] std::string cut_to(std::string_view text, std::size_t columns);
+// As much of its end, behind `mark` if it is cut.
+[[nodiscard]] std::string end_within(std::string_view text, std::size_t columns,
+                                     std::string_view mark);
 
 // A line of signs whose heights are the last `columns` values, the largest being full height.
 [[nodiscard]] std::string sparkline(const std::vector<double>& values, std::size_t columns,

@@ -296,6 +296,7 @@ Report Watcher::describe() {
   const record::Volume& volume = stream_->volume();
   out.time = format_utc(std::time(nullptr));
   out.device = fmt::format("{}:{}", trace::dev_major(volume.dev), trace::dev_minor(volume.dev));
+  out.dev = volume.dev;
   out.device_name = volume.device_name;
   if (volume.mount) out.mount_point = volume.mount->point;
   out.kernel = release_;

@@ -42,6 +42,7 @@ inline constexpr std::array<std::pair<Anew, std::string_view>, 5> kAnew = {{
 struct Report {
   std::string time;         // of this machine, UTC
   std::string device;       // "8:1"
+  std::uint32_t dev = 0;    // the same as by trace::make_dev()
   std::string device_name;  // "sda1"
   std::string mount_point;
   std::string kernel;         // as in `uname -r`

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch/page.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <locale.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "watch/half_seen.h"
@@ -19,13 +23,20 @@ using watch::PageLine;
 using watch::PageView;
 using watch::Report;
 
-class Names final : public watch::ProcessNames {
+class Names final : public watch::Names {
  public:
-  std::string of(std::uint32_t pid) override { return pid == 0 ? "" : "writer"; }
+  explicit Names(std::string path) : path_(std::move(path)) {}
+  std::string process(std::uint32_t pid) override { return pid == 0 ? "" : "wri\x1bter"; }
+  std::string file(std::uint64_t /*ino*/) override { return path_; }
+
+ private:
+  std::string path_;
 };
 
-std::vector<std::string> texts(const Report& report, const PageView& view) {
-  Names names;
+// `path`: of every file.
+std::vector<std::string> texts(const Report& report, const PageView& view,
+                               const std::string& path = {}) {
+  Names names(path);
   std::vector<std::string> out;
   for (const PageLine& line : watch::page_lines(report, view, names)) {
     std::string& text = out.emplace_back();
@@ -92,7 +103,7 @@ TEST_F(PageTest, HasEveryPartAtTheUsualSize) {
   for (const char* part : {"recorded", "linux-6.12", "legacy", "last second", "last minute",
                            "searches by criterion", "free space", "took most", "q end"})
     EXPECT_TRUE(has(lines, part)) << part << " is missing:\n" << all_of(lines);
-  EXPECT_TRUE(has(lines, "writer")) << all_of(lines);
+  EXPECT_TRUE(has(lines, "wri\\x1bter")) << all_of(lines);
   EXPECT_EQ(all_of(lines).find('\x1b'), std::string::npos) << "names cannot command the terminal";
   EXPECT_TRUE(has(lines, "█"));
 }
@@ -162,6 +173,24 @@ TEST_F(PageTest, SaysWhenThereIsNothingToShow) {
   EXPECT_TRUE(has(texts(none, {}), "Waiting for the first figures"));
 }
 
+TEST_F(PageTest, NamesTheFiles) {
+  const std::string number = fmt::format(" inode {}", shared().picture->costly.front().ino);
+  EXPECT_TRUE(has(texts(shared(), {}), number)) << "no name is known";
+  const std::string here = shared().mount_point + "/";
+  EXPECT_TRUE(has(texts(shared(), {}, here + "log/app"), " log/app"));
+  EXPECT_TRUE(has(texts(shared(), {}, "/elsewhere"), " /elsewhere"));
+  EXPECT_TRUE(has(texts(shared(), {}, here + "var/lib/mysql/shop/orders.ibd"), " …shop/orders.ibd"))
+      << all_of(texts(shared(), {}, here + "var/lib/mysql/shop/orders.ibd"));
+  const std::string hostile = here + "a\x1b[2J\xff\xe2\x80\xae\xc3\xa4";
+  EXPECT_TRUE(has(texts(shared(), {.columns = 120}, hostile), R"( a\x1b[2J\xff\xe2\x80\xae)"
+                                                              "\xc3\xa4"));
+  EXPECT_TRUE(has(texts(shared(), {.columns = 120, .ascii = true}, hostile),
+                  R"( a\x1b[2J\xff\xe2\x80\xae\xc3\xa4)"));
+  for (const unsigned columns : {60u, 63u, 64u, 66u, 100u})
+    for (const std::string& line : texts(shared(), {.columns = columns}, hostile + hostile))
+      EXPECT_LE(watch::width_of(line), columns) << line;
+}
+
 // The requests that took most are those that the account was told of.
 TEST_F(PageTest, SortsTheCostlyRequests) {
   const auto& costly = shared().picture->costly;
@@ -185,6 +214,20 @@ TEST(Columns, AreCodePoints) {
   EXPECT_EQ(watch::cut_to("a█ä", 2), "a█");
   EXPECT_EQ(watch::cut_to("ab", 9), "ab");
   EXPECT_EQ(watch::cut_to("ab", 0), "");
+  EXPECT_EQ(watch::end_within("abcdef", 6, "..."), "abcdef");
+  EXPECT_EQ(watch::end_within("abcdef", 5, "..."), "...ef");
+  EXPECT_EQ(watch::end_within("abcdef", 2, "..."), "..");
+  EXPECT_EQ(watch::end_within("aäö", 2, "…"), "…ö");
+}
+
+TEST(Columns, AreThoseOfTheTerminal) {
+  const std::string before = ::setlocale(LC_CTYPE, nullptr);
+  if (::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) GTEST_SKIP() << "no C.UTF-8 here";
+  EXPECT_EQ(watch::width_of("日a"), 3u);
+  EXPECT_EQ(watch::cut_to("日本", 3), "日");
+  EXPECT_EQ(watch::end_within("日本", 3, "…"), "…本");
+  EXPECT_EQ(watch::width_of("e\xcc\x81"), 1u);
+  ::setlocale(LC_CTYPE, before.c_str());
 }
 
 }  // namespace

@@ -18,6 +18,15 @@
 namespace e4r::test {
 namespace {
 
+// As hostile as names can be.
+class HostileNames final : public watch::Names {
+ public:
+  std::string process(std::uint32_t /*pid*/) override { return "a \"b\" \\ \x1b\xff"; }
+  std::string file(std::uint64_t ino) override {
+    return ino % 2 == 0 ? "" : "/data/\n\x1b[2J\xff\xc3\xa4\xe2\x80\xae";
+  }
+};
+
 std::string metrics_of(watch::Report report, watch::Exposition format) {
   report.mount_point = "/data \"a\" \\b\n{c=\"\xc3\xa4\"} \xff";
   report.starts = 1;
@@ -48,10 +57,11 @@ int print(std::string_view what) {
       (*follower)->run(backlog, UINT64_MAX, 1 << 20) != watch::Follower::End::over)
     return 1;
   if (what != "none") report.picture = (*follower)->picture();
+  HostileNames names;
   const std::string text = what == "prometheus" ? metrics_of(report, watch::Exposition::prometheus)
                            : what == "openmetrics"
                                ? metrics_of(report, watch::Exposition::openmetrics)
-                               : json_line(watch::report_json(report)) + "\n";
+                               : json_line(watch::report_json(report, &names)) + "\n";
   return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
 }
 

@@ -17,6 +17,7 @@
 #include "json/text.h"
 #include "util/units.h"
 #include "watch/document.h"
+#include "watch/names.h"
 #include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
@@ -133,7 +134,8 @@ class Screen {
   // Standard output may be a pipe that somebody reads line by line.
   Status show(const watch::Report& report) {
     if (json_) {
-      print_text(json_line(watch::report_json(report)) + "\n");
+      names_.look_up(report);
+      print_text(json_line(watch::report_json(report, &names_)) + "\n");
     } else {
       for (const std::string& note : report.notes) warn(note);
       if (!std::exchange(headed_, true)) print_report(lines_.head(report));
@@ -147,6 +149,7 @@ class Screen {
   bool json_;
   bool headed_ = false;
   watch::ReportLines lines_;
+  watch::LiveNames names_;
 };
 
 bool has_figures(const watch::Report& report) {

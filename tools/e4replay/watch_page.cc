@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 #include <ctime>
 #include <deque>
-#include <map>
 #include <utility>
 
 #include "common/command.h"
@@ -13,6 +12,7 @@
 #include "json/text.h"
 #include "util/file.h"
 #include "watch/document.h"
+#include "watch/names.h"
 #include "watch/page.h"
 
 namespace e4r::tools {
@@ -20,21 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-// Remembers names, because a process may be gone when its request is shown again.
-class KnownProcesses final : public watch::ProcessNames {
- public:
-  std::string of(std::uint32_t pid) override {
-    constexpr std::size_t kMost = 4096;
-    if (const auto known = names_.find(pid); known != names_.end()) return known->second;
-    if (names_.size() == kMost) names_.clear();
-    const auto name = read_file(fmt::format("/proc/{}/comm", pid));
-    return names_[pid] = name.ok() ? name->substr(0, name->find('\n')) : "(gone)";
-  }
-
- private:
-  std::map<std::uint32_t, std::string> names_;
-};
 
 class WatchPage {
  public:
@@ -76,7 +61,9 @@ class WatchPage {
   void take(watch::Report report) {
     metrics_.take(report);
     keep_notes(report);
-    if (!view_.frozen) report_ = std::move(report);
+    if (view_.frozen) return;
+    report_ = std::move(report);
+    names_.set_place(report_);
   }
 
   void keep_notes(const watch::Report& report) {
@@ -124,14 +111,16 @@ class WatchPage {
     std::array<char, 64> name = {};
     std::strftime(name.data(), name.size(), "e4replay-watch-%Y%m%d-%H%M%S.json",
                   std::localtime(&now));
-    const Status status = write_output(json_text(watch::report_json(report_)), name.data());
+    names_.look_up(report_);
+    const Status status =
+        write_output(json_text(watch::report_json(report_, &names_)), name.data());
     view_.message = status.ok() ? fmt::format("wrote {}", name.data()) : status.error().message;
   }
 
   void draw() {
     view_.columns = terminal_->columns();
     view_.rows = terminal_->rows();
-    terminal_->show(watch::page_lines(report_, view_, processes_));
+    terminal_->show(watch::page_lines(report_, view_, names_));
   }
 
   watch::Watcher& watcher_;
@@ -139,7 +128,7 @@ class WatchPage {
   WatchMetrics& metrics_;
   watch::PageView view_;
   watch::Report report_;
-  KnownProcesses processes_;
+  watch::LiveNames names_;
   std::deque<std::string> notes_;
   bool ends_ = false;
 };

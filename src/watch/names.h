@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "watch/watcher.h"
+
+namespace e4r::watch {
+
+// What processes and files are called; empty: unknown. Foreign text: escape it.
+class Names {
+ public:
+  virtual ~Names() = default;
+  [[nodiscard]] virtual std::string process(std::uint32_t pid) = 0;
+  // With the mount point in front.
+  [[nodiscard]] virtual std::string file(std::uint64_t ino) = 0;
+};
+
+// A path that an inode has now, below the mount point of the file system with that device number.
+// The kernel tells the path if it has a name of the inode in memory (open_by_handle_at() and
+// /proc/self/fd). Nothing if it has none, or if the inode is not in use. Reads an inode that is not
+// in memory, so it may wait for the device. Needs CAP_DAC_READ_SEARCH. The file system is busy
+// only during the call.
+[[nodiscard]] std::optional<std::string> path_of_inode(const std::string& mount_point,
+                                                       std::uint32_t dev, std::uint64_t ino);
+
+// The names on this machine. A process may be gone when its request is shown again, so its name is
+// kept. Names of files are looked up again after some seconds, in a thread of their own: nobody
+// waits for the file system.
+class LiveNames final : public Names {
+ public:
+  LiveNames() = default;
+  LiveNames(const LiveNames&) = delete;
+  LiveNames& operator=(const LiveNames&) = delete;
+  ~LiveNames() override;
+
+  // The file system that inodes are in from now on.
+  void set_place(const Report& report);
+  // Looks up the names of all requests of the report, and waits a tenth of a second for them.
+  void look_up(const Report& report);
+
+  [[nodiscard]] std::string process(std::uint32_t pid) override;
+  // What is known by now. If that is old or nothing, the thread looks it up.
+  [[nodiscard]] std::string file(std::uint64_t ino) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Known {
+    std::optional<std::string> path;
+    Clock::time_point until = {};
+    bool wanted = false;
+  };
+
+  void serve();
+
+  std::map<std::uint32_t, std::string> processes_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::string mount_point_;
+  std::uint32_t dev_ = 0;
+  std::map<std::uint64_t, Known> files_;  // by inode
+  std::vector<std::uint64_t> wanted_;     // at most as many as files_
+  bool ends_ = false;
+  std::thread thread_;  // runs from the first question on
+};
+
+}  // namespace e4r::watch
