@@ -32,6 +32,17 @@ json::object groups_json(const Picture& picture) {
   return out;
 }
 
+json::value lazy_init_json(const std::optional<LazyInitProgress>& progress) {
+  if (!progress) return nullptr;
+  const auto or_null = [](std::optional<double> number) {
+    return number ? json::value(*number) : json::value();
+  };
+  return json::object{{"groups_left", progress->groups_left},
+                      {"runs", progress->runs},
+                      {"groups_per_s", or_null(progress->groups_per_s)},
+                      {"seconds_left", or_null(progress->seconds_left())}};
+}
+
 // Foreign text, or null if it is unknown.
 json::value name_or_null(const std::string& name) {
   return name.empty() ? json::value() : json::value(escape(name));
@@ -106,6 +117,7 @@ json::value report_json(const Report& report, Names* names) {
   } else {
     out["keeps"] = nullptr;
   }
+  out["lazy_init"] = lazy_init_json(report.lazy_init);
   json::array columns;
   for (const Column& column : picture.columns) columns.push_back(column_json(column));
   out["columns"] = std::move(columns);

@@ -221,6 +221,10 @@ void Metrics::add_health(std::vector<MetricFamily>& out) const {
           last_.frozen_total_s);
   counter("shadows_dropped", "", "Shadows that were dropped.",
           static_cast<double>(last_.shadows_dropped));
+  if (last_.lazy_init)
+    gauge("lazy_init_groups", "",
+          "Groups whose inode tables the kernel's lazy-init thread has not zeroed yet.",
+          static_cast<double>(last_.lazy_init->groups_left));
   MetricFamily& anew = family_of(out, fmt::format("{}new_start_images", kPrefix));
   anew.type = MetricType::counter;
   anew.help = "New start images, by why the old one did not serve any more.";

@@ -21,6 +21,15 @@ namespace {
 
 constexpr std::size_t kNameWidth = 14, kProcessWidth = 19;
 
+// "4 min": rounded up.
+std::string time_text(double seconds) {
+  constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
+  if (seconds <= 2 * kMinute) return fmt::format("{:.0f} s", std::ceil(seconds));
+  if (seconds <= 2 * kHour) return fmt::format("{:.0f} min", std::ceil(seconds / kMinute));
+  if (seconds <= 2 * kDay) return fmt::format("{:.0f} h", std::ceil(seconds / kHour));
+  return fmt::format("{:.0f} days", std::ceil(seconds / kDay));
+}
+
 // What the list of figures says about one: the section that it stands in, and its label there.
 std::string meaning_of(const results::Row& row) {
   std::string label(trim(row.label));
@@ -114,7 +123,19 @@ class Page {
                         picture_->check->differing.empty() ? Style::plain : Style::warning});
       add(std::move(line));
     }
+    if (report_.lazy_init && report_.lazy_init->groups_left > 0) lazy_init(*report_.lazy_init);
     if (!view_.message.empty()) add({{view_.message, Style::warning}});
+  }
+
+  void lazy_init(const LazyInitProgress& progress) {
+    std::string text = fmt::format("lazy init: {} inode tables are not zeroed",
+                                   format_count(progress.groups_left));
+    if (!progress.runs)
+      text += "; the mount has noinit_itable";
+    else if (progress.groups_per_s)
+      text += fmt::format(", {:.1f} a second, {} left", *progress.groups_per_s,
+                          time_text(*progress.seconds_left()));
+    add({{text, Style::plain}});
   }
 
   // The keys, in the terminal's last line.

@@ -99,6 +99,7 @@ Status Watcher::take_start() {
   doubted_.clear();
   pause_ = std::chrono::seconds(1);
   volume_watch_.emplace(stream_->volume());
+  lazy_init_.start(*start_->image, stream_->volume());
   looked_ = Steady::now();
   check_at_ = looked_ + options_.check_every;
   PursuitOptions options;
@@ -193,6 +194,7 @@ Status Watcher::look_around() {
     return {};
   }
   if (pursuit_ == nullptr) return {};
+  lazy_init_.look();
   const std::vector<std::string> changes = volume_watch_->look();
   if (!changes.empty()) {
     begin_anew(Anew::changed, fmt::format("{}: {}", options_.stream.target, changes.front()));
@@ -328,6 +330,7 @@ Report Watcher::describe() {
     for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_, ++shadows_dropped_)
       notes_.push_back(out.picture->dropped[dropped_told_]);
   out.shadows_dropped = shadows_dropped_;
+  out.lazy_init = lazy_init_.progress();
   out.notes = std::exchange(notes_, {});
   return out;
 }

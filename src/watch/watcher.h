@@ -14,6 +14,7 @@
 
 #include "record/volume.h"
 #include "watch/incidents.h"
+#include "watch/lazy_init.h"
 #include "watch/pursuit.h"
 #include "watch/stream.h"
 
@@ -66,7 +67,8 @@ struct Report {
     std::string last_file;
   };
   std::optional<Keeps> keeps;
-  std::vector<std::string> notes;  // what happened since the last report, for people
+  std::optional<LazyInitProgress> lazy_init;  // nothing before the first start image
+  std::vector<std::string> notes;             // what happened since the last report, for people
 };
 
 // Watches one mounted file system. However the object ends, nothing is left in the kernel.
@@ -126,6 +128,7 @@ class Watcher {
   std::uint64_t shadows_dropped_ = 0;
   std::vector<std::string> notes_;
   std::optional<Incidents> incidents_;
+  LazyInit lazy_init_;
   Steady::time_point figures_at_;  // for incidents
   std::size_t dropped_told_ = 0;   // of the picture's
   Steady::time_point looked_, retry_at_, check_at_;

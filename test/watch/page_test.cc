@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -164,6 +165,23 @@ TEST_F(PageTest, LetsTheUserChooseFigures) {
     press({key});
     EXPECT_FALSE(view.choosing);
   }
+}
+
+TEST_F(PageTest, ShowsLazyInitWhileThereIsAny) {
+  Report report = shared();
+  const auto line = [&report](std::uint64_t left, bool runs, std::optional<double> rate) {
+    report.lazy_init = {.groups_left = left, .runs = runs, .groups_per_s = rate};
+    for (const std::string& text : texts(report, {}))
+      if (text.starts_with("lazy init: ")) return text;
+    return std::string();
+  };
+  EXPECT_EQ(line(0, true, 3.0), "");
+  EXPECT_EQ(line(1234, true, {}), "lazy init: 1,234 inode tables are not zeroed");
+  EXPECT_EQ(line(12, true, 1.5),
+            "lazy init: 12 inode tables are not zeroed, 1.5 a second, 8 s left");
+  EXPECT_NE(line(131072, true, 10).find(", 4 h left"), std::string::npos) << line(131072, true, 10);
+  EXPECT_EQ(line(12, false, {}),
+            "lazy init: 12 inode tables are not zeroed; the mount has noinit_itable");
 }
 
 TEST_F(PageTest, SaysWhenThereIsNothingToShow) {
