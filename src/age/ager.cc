@@ -37,58 +37,6 @@ std::uint64_t EverUsed::pieces(std::uint32_t bits) const {
 
 namespace {
 
-constexpr std::uint64_t kHeaderBytes = 12;
-constexpr std::uint64_t kEntryBytes = 12;
-
-}  // namespace
-
-bool ExtentTree::append(const BlockRange& run, std::uint32_t block_size,
-                        std::vector<NodeGoal>& nodes) {
-  nodes.clear();
-  const bool touches = !extents_.empty() && next_block() == run.first &&
-                       extents_.back().count + run.count <= kLongest;
-  if (touches) {
-    extents_.back().count += run.count;
-    blocks_ += run.count;
-    return true;
-  }
-  // The place of the new extent depends on the extent that was last so far.
-  const NodeGoal data = {NodeGoal::Kind::data, next_block()};
-  node_entries_ = (block_size - kHeaderBytes) / kEntryBytes;
-  const std::uint64_t had = extents_.size();
-  if (leaves_.empty()) {
-    if (had == kRoot) {  // the entries in the inode move down into a leaf
-      nodes.push_back({NodeGoal::Kind::inode, 0});
-      wanted_.push_back(true);
-    }
-  } else if (had == leaves_.size() * node_entries_) {
-    const std::uint64_t above = indexes_.empty() ? kRoot : indexes_.size() * node_entries_;
-    if (leaves_.size() == above) {
-      if (indexes_.empty()) {  // the entries for the leaves move down, too, into a block in front
-                               // of the first leaf
-        nodes.push_back({NodeGoal::Kind::before, leaves_.front() - 1});
-      } else if (indexes_.size() == kRoot) {
-        return false;
-      } else {
-        nodes.push_back(data);
-      }
-      wanted_.push_back(false);
-    }
-    nodes.push_back(data);
-    wanted_.push_back(true);
-  }
-  extents_.push_back(run);
-  blocks_ += run.count;
-  return true;
-}
-
-void ExtentTree::add_node(std::uint64_t block) {
-  (wanted_.front() ? leaves_ : indexes_).push_back(block);
-  wanted_.erase(wanted_.begin());
-}
-
-namespace {
-
 // A process begins in one of sixteen parts of a group (ext4_inode_to_goal_block).
 constexpr std::uint64_t kColours = 16;
 // A flex group of at least so many groups keeps its first group for directories.
@@ -112,7 +60,13 @@ Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions
     : geometry_(source.geometry),
       decider_(decider),
       options_(std::move(options)),
-      ever_used_(source) {}
+      ever_used_(source) {
+  for (std::uint32_t group = 0; group < geometry_.groups; ++group)
+    if (!source.groups[group].corrupt)
+      free_ += state::bitmap::count_clear(source.groups[group].words, geometry_.clusters_in(group));
+  // A fiftieth of the file system, at most 4,096 blocks (ext4_set_resv_clusters).
+  kept_back_ = std::min<std::uint64_t>(geometry_.blocks_count / 50, 4096);
+}
 
 // Makes room for a slot. There are as many slots as inodes: millions on a large disk.
 void Ager::reach(std::uint32_t slot) {
@@ -130,17 +84,55 @@ Status Ager::apply(const Operation& operation) {
   if (operation.kind == Operation::Kind::sync) return sync();
   if (operation.slot >= options_.inodes.size()) return error("there is no slot {}", operation.slot);
   reach(operation.slot);
-  if (operation.kind != Operation::Kind::remove) return write(operation.slot, operation.bytes);
-  return empty(operation.slot);
+  using Kind = Operation::Kind;
+  switch (operation.kind) {
+    case Kind::remove:
+      return empty(operation.slot);
+    case Kind::write_at:
+      return write_at(operation);
+    case Kind::direct:
+      return write_directly(operation);
+    case Kind::extend:
+    case Kind::reserve:
+      return preallocate(operation);
+    case Kind::punch:
+      return punch(operation);
+    case Kind::flush:
+      E4R_CHECK(write_back(operation.slot, true));
+      return commit();
+    case Kind::close:
+      return close(operation.slot);
+    default:
+      return write(operation.slot, operation.bytes);
+  }
 }
 
 // Writes back what is dirty, and commits.
 Status Ager::sync() {
-  for (const std::uint32_t slot : dirty_) {
-    if (is_dirty_[slot]) E4R_CHECK(fill(slot, bytes_[slot], false));
-    is_dirty_[slot] = false;
-  }
+  for (const std::uint32_t slot : dirty_) E4R_CHECK(write_back(slot, false));
   dirty_.clear();
+  return commit();
+}
+
+// Allocates what waits for that in a file.
+Status Ager::write_back(std::uint32_t slot, bool open) {
+  if (!is_dirty_[slot]) return {};
+  is_dirty_[slot] = false;
+  const auto parts = dirty_parts_.find(slot);
+  if (parts == dirty_parts_.end()) return fill(slot, bytes_[slot], open);
+  Part part = {.slot = slot, .i_size = bytes_[slot], .open = open};
+  part.flags = mb::delalloc_reserved | mb::use_reserved;
+  const Dirty dirty = std::move(parts->second);
+  dirty_parts_.erase(parts);
+  reserved_ -= dirty.reserved;
+  part.folio = dirty.folio;
+  for (const auto& [from, to] : dirty.ranges) {
+    E4R_TRY([[maybe_unused]] const bool done, map_holes(part, from, to, kDelayedBlocks));
+  }
+  return {};
+}
+
+Status Ager::commit() {
   count_freed();
   decider_.begin_commit();
   decider_.end_commit();
@@ -186,8 +178,8 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   if (blocks > UINT32_MAX) return error("slot {}: a file of {} blocks", slot, blocks);
   const std::uint32_t unit = extsize(slot);
   const bool delayed = options_.writing == Writing::delayed && unit == 0;
-  while (files_[slot].blocks() < blocks) {
-    const std::uint64_t have = files_[slot].blocks();
+  while (files_[slot].end() < blocks) {
+    const std::uint64_t have = files_[slot].end();
     // The size grows page by page. A page exists before its blocks count into the size.
     constexpr std::uint64_t kPageBytes = 4096;
     const std::uint64_t page = (have << bits) / kPageBytes * kPageBytes;
@@ -210,7 +202,7 @@ std::uint32_t Ager::extsize(std::uint32_t slot) const {
 
 // Blocks that could not be allocated were not written (ENOSPC).
 void Ager::cut_short(std::uint32_t slot) {
-  const std::uint64_t kept = std::min(bytes_[slot], files_[slot].blocks() << geometry_.block_bits);
+  const std::uint64_t kept = std::min(bytes_[slot], files_[slot].end() << geometry_.block_bits);
   tally_.lost_bytes += bytes_[slot] - kept;
   bytes_[slot] = kept;
 }
@@ -218,41 +210,73 @@ void Ager::cut_short(std::uint32_t slot) {
 // Returns whether the allocator refused a request.
 Result<bool> Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
                                    bool open) {
-  const ExtentTree& file = files_[slot];
   const bool is_aligned = extsize(slot) != 0;
-  const bool delayed = options_.writing == Writing::delayed && !is_aligned;
-  allocator::Request request;
-  request.ino = options_.inodes[slot];
-  request.len = static_cast<std::uint32_t>(want);
-  request.logical = static_cast<std::uint32_t>(file.blocks());
-  request.flags = mb::hint_data;
-  if (delayed) request.flags |= mb::delalloc_reserved | mb::use_reserved;
-  request.goal = inode_goal(slot);
-  if (file.blocks() > 0) {
-    request.goal = file.next_block();
-    request.left_block = file.next_block() - 1;
-    request.left_logical = request.logical - 1;
-  }
-  request.size_hint = i_size;
-  request.inputs_exact = true;
-  request.open_for_write = open;
+  Part part = {.slot = slot, .logical = files_[slot].end(), .blocks = want, .i_size = i_size};
+  part.open = open;
+  if (options_.writing == Writing::delayed && !is_aligned)
+    part.flags = mb::delalloc_reserved | mb::use_reserved;
   if (is_aligned) ++tally_.aligned;
-  E4R_TRY(const allocator::Decision decision,
-          decide(request, fmt::format("blocks asked for: {}", want), is_aligned));
-  if (!decision.success) {
-    ++tally_.refused;
-    return true;
-  }
-  tally_.blocks += decision.len;
-  ever_used_.add(decision.block, decision.len);
-  E4R_CHECK(put(slot, {decision.block, decision.len}));
-  return false;
+  E4R_TRY(const bool given,
+          give_blocks(part, is_aligned, fmt::format("blocks asked for: {}", want)));
+  if (!given && is_aligned) ++tally_.refused;
+  return !given;
 }
 
-Status Ager::put(std::uint32_t slot, const BlockRange& run) {
+// Asks for the part of a file, which must be a hole. False: the allocator refused.
+Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::string_view what) {
+  const ExtentTree& file = files_[part.slot];
+  allocator::Request request;
+  request.ino = options_.inodes[part.slot];
+  request.len = static_cast<std::uint32_t>(part.blocks);
+  request.logical = static_cast<std::uint32_t>(part.logical);
+  request.flags = mb::hint_data | part.flags;
+  request.goal = file.goal_of(part.logical).value_or(inode_goal(part.slot));
+  const ExtentTree::Neighbours near = file.around(part.logical);
+  if (near.left) {
+    request.left_block = near.left->run.end() - 1;
+    request.left_logical = static_cast<std::uint32_t>(near.left->end() - 1);
+  }
+  if (near.right) {
+    request.right_block = near.right->run.first;
+    request.right_logical = static_cast<std::uint32_t>(near.right->logical);
+  }
+  request.cpu = part.cpu;
+  request.size_hint = part.i_size;
+  request.inputs_exact = true;
+  request.open_for_write = part.open;
+  const bool was_reserved = (part.flags & mb::delalloc_reserved) != 0;
+  // The kernel halves a request until the free blocks suffice.
+  while (options_.goes_on_when_full && !was_reserved && request.len > 0 &&
+         !has_room(request.len, false))
+    request.len /= 2;
+  if (request.len == 0) {
+    request.len = static_cast<std::uint32_t>(part.blocks);
+    ++tally_.requests;
+    ++tally_.failed;
+    if (options_.refused_early) options_.refused_early(request);
+    return false;
+  }
+  E4R_TRY(const allocator::Decision decision, decide(request, what, may_be_refused));
+  if (!decision.success || decision.len == 0) return false;
+  tally_.blocks += decision.len;
+  ever_used_.add(decision.block, decision.len);
+  E4R_CHECK(put(part.slot, {part.logical, {decision.block, decision.len}}));
+  return true;
+}
+
+// Whether so many blocks more can be promised (ext4_has_free_clusters).
+bool Ager::has_room(std::uint64_t blocks, bool reserved) const {
+  return free_ >= blocks + reserved_ + (reserved ? 0 : kept_back_);
+}
+
+Status Ager::put(std::uint32_t slot, const ExtentTree::Mapped& mapped) {
   std::vector<ExtentTree::NodeGoal> nodes;
-  if (!files_[slot].append(run, 1u << geometry_.block_bits, nodes))
+  if (!files_[slot].insert(mapped, 1u << geometry_.block_bits, nodes))
     return error("slot {}: more extents than an extent tree of depth 2 holds", slot);
+  return add_nodes(slot, nodes);
+}
+
+Status Ager::add_nodes(std::uint32_t slot, const std::vector<ExtentTree::NodeGoal>& nodes) {
   for (const ExtentTree::NodeGoal& node : nodes) {
     E4R_TRY(const std::uint64_t block, new_node(slot, node));
     files_[slot].add_node(block);
@@ -272,6 +296,7 @@ Result<std::uint64_t> Ager::new_node(std::uint32_t slot, const ExtentTree::NodeG
   request.inputs_exact = true;
   ++tally_.tree_nodes;
   E4R_TRY(const allocator::Decision decision, decide(request, "for a node of an extent tree"));
+  if (!decision.success || decision.len == 0) return std::uint64_t{0};
   ever_used_.add(decision.block, 1);
   return decision.block;
 }
@@ -280,10 +305,21 @@ Result<allocator::Decision> Ager::decide(const allocator::Request& request, std:
                                          bool may_be_refused) {
   if (stop_asked()) return error("stopped");
   ++tally_.requests;
-  const allocator::Decision decision = decider_.allocate(request, nullptr);
+  allocator::Decision decision = decider_.allocate(request, nullptr);
   E4R_CHECK(decider_.status());
-  if (!may_be_refused && (!decision.success || decision.len == 0))
-    return error("no space is left ({}): ask for less utilisation", what);
+  if (options_.goes_on_when_full && !decision.success && !freed_.empty()) {
+    // What was freed becomes usable when its transaction ends, and the kernel tries again.
+    E4R_CHECK(commit());
+    decision = decider_.allocate(request, nullptr);
+    E4R_CHECK(decider_.status());
+  }
+  const bool failed = !decision.success || decision.len == 0;
+  if (failed && !may_be_refused) {
+    if (!options_.goes_on_when_full)
+      return error("no space is left ({}): ask for less utilisation", what);
+    ++tally_.failed;
+  }
+  if (!failed) free_ -= std::min<std::uint64_t>(free_, decision.len);
   times_.add(decision);
   tally_.hash.add(decision.block, decision.len);
   return decision;
@@ -293,6 +329,10 @@ Status Ager::empty(std::uint32_t slot) {
   decider_.discard_inode(options_.inodes[slot], 0);
   files_[slot].empty([this](const BlockRange& run, bool file_data) { free(run, file_data); });
   bytes_[slot] = 0;
+  if (const auto parts = dirty_parts_.find(slot); parts != dirty_parts_.end()) {
+    reserved_ -= parts->second.reserved;
+    dirty_parts_.erase(parts);
+  }
   is_dirty_[slot] = false;  // a file that was never written back needs no room
   was_emptied_[slot] = true;
   return decider_.status();
@@ -300,6 +340,7 @@ Status Ager::empty(std::uint32_t slot) {
 
 void Ager::free(const BlockRange& run, bool file_data) {
   const bool at_once = geometry_.frees_at_once(file_data);
+  free_ += run.count;
   Block block = run.first;
   for (const std::uint64_t end = run.end(); block < end;) {
     const std::uint32_t group = geometry_.group_of(block);

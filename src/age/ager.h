@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <utility>
+#include <functional>
+#include <map>
+#include <unordered_map>
 #include <vector>
 
+#include "age/extent_tree.h"
 #include "age/workload.h"
 #include "allocator/decider.h"
 #include "allocator/decision.h"
@@ -36,69 +38,6 @@ class EverUsed {
   std::vector<bool> used_;  // by block
 };
 
-// The extent tree of a file that grows at its end and is emptied whole: its extents and the blocks
-// of its nodes (fs/ext4/extents.c, Linux 6.1). Four entries fit into the inode.
-class ExtentTree {
- public:
-  // Where the kernel wants a new node.
-  struct NodeGoal {
-    enum class Kind : std::uint8_t {
-      inode,   // where the inode's first data would be
-      before,  // this block, or a place before it: in front of the node that was the first
-      data,    // where it wants the data that needs the node
-    };
-    Kind kind = Kind::inode;
-    std::uint64_t block = 0;
-  };
-
-  // Appends a run of at most 32,768 blocks to the file. `nodes` receives the places where the
-  // kernel wants new nodes, in the order of its requests; add_node() must follow for each. Returns
-  // false if a tree of depth 2 cannot hold so many extents.
-  [[nodiscard]] bool append(const BlockRange& run, std::uint32_t block_size,
-                            std::vector<NodeGoal>& nodes);
-  void add_node(std::uint64_t block);
-
-  // Calls free(run, whether it is the file's data) for everything that emptying the file frees, in
-  // the kernel's order.
-  template <class Free>
-  void empty(Free free);
-
-  [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
-  [[nodiscard]] std::span<const BlockRange> extents() const { return extents_; }
-  // The block behind the last one; 0 for an empty file.
-  [[nodiscard]] std::uint64_t next_block() const {
-    return extents_.empty() ? 0 : extents_.back().end();
-  }
-
- private:
-  static constexpr std::uint64_t kRoot = 4;
-  static constexpr std::uint64_t kLongest = 1 << 15;  // blocks of a written extent
-
-  std::vector<BlockRange> extents_;
-  std::vector<std::uint64_t> leaves_;  // blocks; empty: the extents are in the inode
-  std::vector<std::uint64_t>
-      indexes_;               // nodes above the leaves; empty: the inode holds their entries
-  std::vector<bool> wanted_;  // nodes still to be added: whether each is a leaf
-  std::uint64_t node_entries_ = 0;
-  std::uint64_t blocks_ = 0;
-};
-
-template <class Free>
-void ExtentTree::empty(Free free) {
-  const std::uint64_t per_leaf = node_entries_;
-  while (!extents_.empty()) {
-    free(extents_.back(), true);
-    extents_.pop_back();
-    if (leaves_.empty() || extents_.size() > (leaves_.size() - 1) * per_leaf) continue;
-    free(BlockRange{leaves_.back(), 1}, false);
-    leaves_.pop_back();
-    if (indexes_.empty() || leaves_.size() > (indexes_.size() - 1) * per_leaf) continue;
-    free(BlockRange{indexes_.back(), 1}, false);
-    indexes_.pop_back();
-  }
-  blocks_ = 0;
-}
-
 // When a file's blocks are allocated.
 enum class Writing : std::uint8_t {
   // delalloc: at the next sync, at most 2,048 blocks at a time. A file that had been emptied is
@@ -117,6 +56,14 @@ struct AgerOptions {
   allocator::AlignRules align = {};
   allocator::Tunables tunables = {};
   std::vector<std::uint32_t> inodes;  // by slot; each must exist in the file system
+  // What a program does whose request finds no space: it ends, or the rest of that write is lost
+  // and it goes on. A superuser's program may use the blocks reserved for root.
+  bool goes_on_when_full = false;
+  // The page cache has folios as large as the writes (Linux 6.16 on). A folio that an allocation
+  // covers in part gets a request of its own, and the next request begins behind it.
+  bool large_folios = false;
+  // Told of requests that the kernel refuses before its allocator sees them; may be empty.
+  std::function<void(const allocator::Request&)> refused_early;
 };
 
 // What commits gave back, in the pieces that `-o discard` would send to the device. A piece is a
@@ -132,20 +79,25 @@ struct FreedRuns {
 };
 
 struct AgerTally {
-  std::array<std::uint64_t, 4> operations = {};  // by Operation::Kind
-  std::uint64_t requests = 0;                    // to the allocator
-  std::uint64_t tree_nodes = 0;                  // requests for nodes of extent trees
-  std::uint64_t blocks = 0;                      // blocks given to files
-  std::uint64_t aligned = 0;                     // requests of files with an extsize
+  std::array<std::uint64_t, kOperationKinds> operations = {};  // by Operation::Kind
+  std::uint64_t requests = 0;                                  // to the allocator
+  std::uint64_t tree_nodes = 0;                                // requests for nodes of extent trees
+  std::uint64_t blocks = 0;                                    // blocks given to files
+  std::uint64_t aligned = 0;                                   // requests of files with an extsize
   std::uint64_t refused = 0;     // aligned ones for which no aligned extent was found
   std::uint64_t lost_bytes = 0;  // bytes that were not written because of a refusal
+  // Requests without a result: there was no space. Only for programs that go on.
+  std::uint64_t failed = 0;
+  std::uint64_t punched = 0;  // blocks that holes gave back
   FreedRuns freed;
   allocator::DecisionHash hash;  // of all decisions
 };
 
 // Performs operations on a file system. Models the part of ext4 (Linux 6.1) between a system call
-// and the allocator that decides which requests are made. Files grow at their end and are emptied
-// whole. Inodes and directories exist from the start. One CPU, one writer.
+// and the allocator that decides which requests are made. Inodes and directories exist from the
+// start. A file grows at its end (write, append), or it is written at any place (the operations
+// with an offset): not both. Requests of fallocate and of direct I/O come from their writer's CPU,
+// those of writeback from CPU 0.
 class Ager {
  public:
   // `decider` decides for the file system of `source`, with every group loaded. Both must outlive
@@ -167,13 +119,47 @@ class Ager {
   [[nodiscard]] const std::vector<ExtentTree>& files() const { return files_; }
 
  private:
+  // What a part of a file asks the allocator for.
+  struct Part {
+    std::uint32_t slot = 0;
+    std::uint64_t logical = 0;
+    std::uint64_t blocks = 0;    // at most so many
+    std::uint64_t i_size = 0;    // bytes
+    std::uint64_t grows_to = 0;  // the file's size grows with what is allocated, up to this; bytes
+    std::uint64_t folio = 1;     // blocks
+    std::uint32_t flags = 0;     // beside hint_data
+    bool open = true;            // a program has the file open for writing
+    std::uint32_t cpu = 0;
+  };
+  // What of a file waits for writeback.
+  struct Dirty {
+    std::map<std::uint64_t, std::uint64_t> ranges;  // of the file's blocks, as first -> end
+    std::uint64_t reserved = 0;                     // blocks that were promised to it
+    std::uint64_t folio = 1;                        // blocks of a folio
+  };
+
   void reach(std::uint32_t slot);
+  Status commit();
+  Status write_back(std::uint32_t slot, bool open);
+  Status write_at(const Operation& operation);
+  Status write_directly(const Operation& operation);
+  Status preallocate(const Operation& operation);
+  Status punch(const Operation& operation);
+  Status close(std::uint32_t slot);
+  // Gives blocks to every hole of the file's blocks [from, to), `most` at a time. False: there was
+  // no space for all.
+  Result<bool> map_holes(Part part, std::uint64_t from, std::uint64_t to, std::uint64_t most);
+  [[nodiscard]] std::uint64_t holes(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const;
+  [[nodiscard]] std::uint64_t end_block(const Operation& operation) const;
+  [[nodiscard]] bool has_room(std::uint64_t blocks, bool reserved) const;
+  Result<bool> give_blocks(const Part& part, bool may_be_refused, std::string_view what);
+  Status add_nodes(std::uint32_t slot, const std::vector<ExtentTree::NodeGoal>& nodes);
   Status sync();
   Status write(std::uint32_t slot, std::uint64_t bytes);
   Status fill(std::uint32_t slot, std::uint64_t had, bool open);
   Result<bool> allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
                                bool open);
-  Status put(std::uint32_t slot, const BlockRange& run);
+  Status put(std::uint32_t slot, const ExtentTree::Mapped& mapped);
   [[nodiscard]] Result<std::uint64_t> new_node(std::uint32_t slot,
                                                const ExtentTree::NodeGoal& goal);
   [[nodiscard]] std::uint32_t extsize(std::uint32_t slot) const;
@@ -195,6 +181,10 @@ class Ager {
   std::vector<bool> is_dirty_;
   std::vector<bool> was_emptied_;  // and not written since
   std::vector<BlockRange> freed_;  // freed by the running transaction; each within one group
+  std::unordered_map<std::uint32_t, Dirty> dirty_parts_;  // by slot: files written at any place
+  std::uint64_t free_ = 0;       // blocks that the kernel counts as free: freed ones are, at once
+  std::uint64_t reserved_ = 0;   // for what waits for writeback in dirty_parts_
+  std::uint64_t kept_back_ = 0;  // blocks for emergencies alone (s_resv_clusters)
   AgerTally tally_;
   allocator::DecisionTimes times_;
   EverUsed ever_used_;

@@ -120,17 +120,23 @@ constexpr std::uint64_t kWaitingShare = 4;
 }  // namespace
 
 std::string text_of(const Operation& operation) {
+  using Kind = Operation::Kind;
+  static constexpr std::string_view kLetters = "warsWDfkpyc";  // in the order of Kind
+  static_assert(kLetters.size() == kOperationKinds);
+  const char letter = kLetters[static_cast<std::size_t>(operation.kind)];
   switch (operation.kind) {
-    case Operation::Kind::write:
-      return fmt::format("w {} {}", operation.slot, operation.bytes);
-    case Operation::Kind::append:
-      return fmt::format("a {} {}", operation.slot, operation.bytes);
-    case Operation::Kind::remove:
-      return fmt::format("r {}", operation.slot);
-    case Operation::Kind::sync:
-      break;
+    case Kind::sync:
+      return std::string(1, letter);
+    case Kind::remove:
+    case Kind::flush:
+    case Kind::close:
+      return fmt::format("{} {}", letter, operation.slot);
+    case Kind::write:
+    case Kind::append:
+      return fmt::format("{} {} {}", letter, operation.slot, operation.bytes);
+    default:
+      return fmt::format("{} {} {} {}", letter, operation.slot, operation.offset, operation.bytes);
   }
-  return "s";
 }
 
 Result<Until> parse_until(const std::string& text) {

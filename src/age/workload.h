@@ -53,13 +53,26 @@ struct Operation {
     append,  // `bytes` more
     remove,  // the file is emptied
     sync,    // dirty data is written, and the journal commits
+    // At `offset`, any place of the file:
+    write_at,  // `bytes`, through the page cache
+    direct,    // `bytes`, past the page cache
+    extend,    // fallocate: space for `bytes`, and the file reaches that far
+    reserve,   // fallocate that keeps the file's size
+    punch,     // a hole of `bytes`
+    // The file's dirty data is written while it is open, and the journal commits (fsync).
+    flush,
+    close,  // its last writer closes the file
   };
   Kind kind = Kind::sync;
   std::uint32_t slot = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t writer = 0;  // which of several programs, from 0; each has its own CPU
   friend bool operator==(const Operation&, const Operation&) = default;
 };
-// "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s".
+inline constexpr std::size_t kOperationKinds = static_cast<std::size_t>(Operation::Kind::close) + 1;
+// "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s"; with an offset "W SLOT OFFSET BYTES", "D"
+// (direct), "f" (extend), "k" (reserve), "p" (punch); "y SLOT" (flush), "c SLOT" (close).
 [[nodiscard]] std::string text_of(const Operation& operation);
 
 // How far to age a file system.

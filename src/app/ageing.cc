@@ -9,7 +9,6 @@
 #include "util/units.h"
 
 namespace e4r::app {
-namespace {
 
 Status check_shape(const image::Image& image, const std::string& name) {
   if (image.superblock().cluster_bits != 0)
@@ -20,8 +19,6 @@ Status check_shape(const image::Image& image, const std::string& name) {
     return error("{}: has damaged groups: repair it with e2fsck first", name);
   return {};
 }
-
-}  // namespace
 
 std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g, const Geometry& shape) {
   const std::uint32_t size = shape.flex_bg ? shape.flex_size() : 1;

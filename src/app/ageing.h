@@ -34,6 +34,10 @@ struct AgeingOptions {
 [[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
                                                        const Geometry& geometry);
 
+// Fails for a file system that ageing does not support: bigalloc, files with indirect blocks,
+// damaged groups.
+[[nodiscard]] Status check_shape(const image::Image& image, const std::string& name);
+
 // One ageing of one file system.
 class Ageing {
  public:

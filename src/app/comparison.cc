@@ -157,13 +157,13 @@ Status follow(replay::Session& session, const RunSpec& spec, const Inputs& input
     keep_free_space(spec, report, accounts);
   };
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
-  report.kernel = summarize_recorded(followed, recorded_stats(inputs));
+  // A workload was not recorded: what the policy did that made its requests has its own column.
+  if (!inputs.workload) report.kernel = summarize_recorded(followed, recorded_stats(inputs));
   FreeSpaceAccount* const space = followed.engine->find<FreeSpaceAccount>();
-  if (space != nullptr && report.kernel->run)
-    report.kernel->run->history = std::move(space->page.history);
+  const bool has_column = report.kernel && report.kernel->run;
+  if (space != nullptr && has_column) report.kernel->run->history = std::move(space->page.history);
   if (spec.spaces) out.spaces.push_back(std::move(space->timeline.history));
-  if (report.kernel->run && spec.files > 0)
-    pieces.push_back(stats::file_pieces(followed.engine->files()));
+  if (has_column && spec.files > 0) pieces.push_back(stats::file_pieces(followed.engine->files()));
   if (auto* rows = followed.engine->find<replay::DecisionRows>()) out.recorded = std::move(*rows);
   return {};
 }
@@ -269,6 +269,8 @@ Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::
 }  // namespace
 
 Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const Listener& listener) {
+  if (!spec.writers.empty() && !spec.pace.think_ns && inputs.workload)
+    return error("--workload: a workload has no times: --writers needs --think TIME as well");
   if (!spec.writers.empty() && !spec.pace.think_ns && inputs.capture &&
       capture::is_anonymous(inputs.capture->start()))
     return error(

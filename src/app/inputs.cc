@@ -284,6 +284,8 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
                 std::move(recorded.tunables_from),
                 std::move(recorded.release),
                 recorded.mount,
+                std::nullopt,
+                std::nullopt,
                 std::nullopt};
   if (own_image && out.capture->start().mounted) {
     E4R_TRY(out.warm, find_warm_start(out));

@@ -95,6 +95,9 @@ struct Inputs {
   std::string release;           // the recorded kernel's, as in `uname -r`; empty: unknown
   replay::MountFacts mount;
   std::optional<replay::WarmStart> warm;  // set if the file system was mounted when recording began
+  // Set if there is no trace: a model of a program made the events (app/workload.h).
+  std::optional<report::WorkloadFacts> workload;
+  std::optional<capture::Capture> start_of;  // then: the capture whose start image this is
 };
 
 // Opens image and trace and warns of their defects. Reads the recorded tunables from

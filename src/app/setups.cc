@@ -185,6 +185,7 @@ report::ReplayReport start_report(const Inputs& inputs) {
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
   out.release = inputs.release;
+  out.workload = inputs.workload;
   out.start = results::outcome_of(inputs.source);
   return out;
 }

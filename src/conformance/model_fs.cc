@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace e4r::conformance {
 namespace {
@@ -210,8 +211,13 @@ Event& KernelTraceWriter::add(EventKind kind, const Thread& thread, std::uint64_
   event.pid = thread.pid;
   event.cpu = thread.cpu;
   event.ino = ino;
-  event.time_ns = events_.size();
+  event.time_ns = taken_ + events_.size();
   return event;
+}
+
+std::vector<Event> KernelTraceWriter::take_events() {
+  taken_ += events_.size();
+  return std::exchange(events_, {});
 }
 
 KernelTraceWriter::Open KernelTraceWriter::open(const Thread& thread,

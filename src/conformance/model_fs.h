@@ -129,6 +129,8 @@ class KernelTraceWriter {
   void add_commit(trace::EventKind kind, std::uint64_t transaction);
 
   [[nodiscard]] const std::vector<trace::Event>& events() const { return events_; }
+  // Hands over the events so far. No allocation may be under way.
+  [[nodiscard]] std::vector<trace::Event> take_events();
 
  private:
   trace::Event& add(trace::EventKind kind, const Thread& thread, std::uint64_t ino);
@@ -137,6 +139,7 @@ class KernelTraceWriter {
 
   bool inputs_;
   std::vector<trace::Event> events_;
+  std::uint64_t taken_ = 0;  // events that were handed over
 };
 
 }  // namespace e4r::conformance

@@ -11,13 +11,6 @@ namespace {
 
 namespace names = capture::text_name;
 
-// The kernel release for the capture: the first release that the policy represents; may be empty.
-std::string release_of(const allocator::Policy& policy) {
-  if (policy.releases.empty()) return {};
-  const allocator::Release& first = policy.releases.front().first;
-  return fmt::format("{}.{}.{}", first.major, first.minor, first.patch);
-}
-
 std::string tunables_text(const allocator::Tunables& tunables) {
   std::string out;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
@@ -26,18 +19,11 @@ std::string tunables_text(const allocator::Tunables& tunables) {
   return out;
 }
 
-// Only kernels of this project print the inputs of requests. Everything else is printed as by the
-// policy's kernel.
-trace::Generation generation_of(const allocator::Policy& policy) {
-  const auto parsed = trace::parse_generation(policy.traces);
-  return parsed.ok() ? *parsed : trace::Generation::v6_5;
-}
-
 trace::TraceSummary summary_of(const std::vector<trace::Event>& events,
                                const allocator::Policy& policy) {
   trace::TraceSummary out;
   out.format = out.recorded_as = trace::Format::e4t;
-  out.generation = generation_of(policy);
+  out.generation = conformance::generation_of(policy);
   for (const trace::Event& event : events) static_cast<void>(out.add(event, nullptr));
   return out;
 }
@@ -46,7 +32,7 @@ Status write_all_parts(capture::CaptureWriter& writer, const Scene& scene, const
                        const Maker& maker, const std::vector<trace::Event>& events) {
   capture::StartFacts start;
   start.recorder = maker.program + ", made up by a hunt";
-  start.kernel = release_of(*side.policy);
+  start.kernel = conformance::release_of(*side.policy);
   start.machine = "model";
   start.device_name = "none";
   start.command = maker.command;
@@ -60,7 +46,7 @@ Status write_all_parts(capture::CaptureWriter& writer, const Scene& scene, const
   E4R_TRY(const std::string path, scene.start->path());
   E4R_TRY(const auto image, capture::StartImage::read(path));
   E4R_CHECK(image.pack([&writer](std::string_view part) { return writer.image(part); }));
-  E4R_CHECK(writer.events(events, generation_of(*side.policy)));
+  E4R_CHECK(writer.events(events, conformance::generation_of(*side.policy)));
   E4R_CHECK(writer.end_events(summary_of(events, *side.policy)));
   capture::EndFacts end;
   end.reason = "the operations ended";

@@ -12,48 +12,6 @@
 namespace e4r::hunt {
 namespace {
 
-constexpr conformance::Thread kWriter = {1, 0};
-
-}  // namespace
-
-RecordingDecider::RecordingDecider(allocator::Decider& decider) : decider_(decider) {
-  for (std::uint32_t group = 0; group < decider.state().group_count(); ++group)
-    writer_.add_load(kWriter, group);
-}
-
-allocator::Decision RecordingDecider::allocate(const allocator::Request& request,
-                                               allocator::Guide* guide) {
-  auto open = writer_.open(kWriter, request, request.len);
-  const allocator::Decision decision = decider_.allocate(request, guide);
-  writer_.mark_decision(open, decision);
-  writer_.finish(open, decision);
-  return decision;
-}
-
-bool RecordingDecider::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
-                            bool file_data) {
-  writer_.add_free(kWriter, ino_, group, start, clusters);
-  return decider_.free(group, start, clusters, file_data);
-}
-
-void RecordingDecider::begin_commit() {
-  writer_.add_commit(trace::EventKind::commit_flushing, transaction_);
-  decider_.begin_commit();
-}
-
-void RecordingDecider::end_commit() {
-  writer_.add_commit(trace::EventKind::end_commit, transaction_++);
-  decider_.end_commit();
-}
-
-void RecordingDecider::discard_inode(std::uint64_t ino, std::uint32_t needed) {
-  ino_ = ino;  // the driver empties a file this way
-  writer_.add_discard(kWriter, ino);
-  decider_.discard_inode(ino, needed);
-}
-
-namespace {
-
 using results::Outcome;
 
 // All inodes that files can use.
@@ -146,7 +104,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
   }
   E4R_TRY(const auto decider,
           app::make_decider(*side.policy, tunables, {source, path, "the file system"}, true));
-  std::optional<RecordingDecider> recorder;
+  std::optional<conformance::RecordingDecider> recorder;
   if (events != nullptr) recorder.emplace(*decider);
   allocator::Decider& asked = recorder ? *recorder : *decider;
   age::AgerOptions options;

@@ -83,7 +83,12 @@ std::string extsize_text(const age::AgerTally& tally) {
 std::string aged_text(const AgedReport& r) {
   const results::Outcome& end = r.end;
   const results::Aged& aged = *end.aged;
-  const auto& [writes, appends, removals, syncs] = aged.tally.operations;
+  const auto count = [&aged](age::Operation::Kind kind) {
+    return aged.tally.operations[static_cast<std::size_t>(kind)];
+  };
+  using Kind = age::Operation::Kind;
+  const std::uint64_t writes = count(Kind::write), appends = count(Kind::append);
+  const std::uint64_t removals = count(Kind::remove), syncs = count(Kind::sync);
   std::string out = fmt::format(
       "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
       "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"

@@ -135,22 +135,34 @@ std::string shorten(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+std::string workload_facts(const WorkloadFacts& workload) {
+  std::string out;
+  for (const std::string& line : workload_text(workload)) out += fact(line);
+  return out;
+}
+
+}  // namespace
+
 std::string html_facts(const ReplayReport& report) {
   const image::SuperblockInfo& g = report.superblock;
   std::string out =
       fact(fmt::format("Image {}: {}, {} blocks, {} groups", report.image_path,
                        format_size(g.blocks_count * g.block_size()), format_size(g.block_size()),
                        format_count(g.groups))) +
-      fact(fmt::format("Trace {}: {} events, {} requests, Linux {}", report.trace_path,
-                       format_count(report.trace.events),
-                       format_count(report.trace.count(trace::EventKind::request_blocks)),
-                       kernel_text(report)));
+      (report.workload
+           ? workload_facts(*report.workload)
+           : fact(fmt::format("Trace {}: {} events, {} requests, Linux {}", report.trace_path,
+                              format_count(report.trace.events),
+                              format_count(report.trace.count(trace::EventKind::request_blocks)),
+                              kernel_text(report))));
   for (const std::string& line : trace::not_understood(report.trace))
     out += fact("Not understood: " + line);
   if (report.contradictions.any())
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
-  if (report.recorded) out += fact(fidelity_fact(report));
+  if (report.recorded && !report.workload) out += fact(fidelity_fact(report));
   for (std::string line : {choice_text(report), doubt_text(report)})
     if (!line.empty()) {
       line.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(line.front())));

@@ -216,6 +216,19 @@ json::array not_modelled_json(const ReplayReport& report) {
   return out;
 }
 
+json::object workload_json(const WorkloadFacts& workload) {
+  return {{"text", workload.text},
+          {"policy", workload.policy},
+          {"files", workload.files},
+          {"writers", workload.writers},
+          {"operations", workload.operations},
+          {"requests", workload.requests},
+          {"failed", workload.failed},
+          {"bytes_wanted", workload.bytes_wanted},
+          {"bytes_not_written", workload.bytes_lost},
+          {"ignored", json::value_from(workload.ignored)}};
+}
+
 json::string_view schema_of(const ReplayReport& report) {
   for (const results::Outcome& run : report.runs)
     if (run.agreement || run.free_run) return "e4replay-verify/1";
@@ -233,6 +246,7 @@ std::string replay_json(const ReplayReport& report) {
   for (const results::Outcome& run : report.runs) runs.push_back(run_json(run));
   json::object document = {
       {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
+  if (report.workload) document["workload"] = workload_json(*report.workload);
   document["not_modelled"] = not_modelled_json(report);
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
   if (report.choice) document["choice"] = choice_json(*report.choice);

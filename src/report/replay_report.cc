@@ -118,6 +118,25 @@ RowChoice choose_rows(const ReplayReport& report, bool all) {
   return out;
 }
 
+std::vector<std::string> workload_text(const WorkloadFacts& workload) {
+  std::vector<std::string> out = {
+      fmt::format("{}: files {}, writers {}, {} requests as {} makes them", workload.text,
+                  format_count(workload.files), format_count(workload.writers),
+                  format_count(workload.requests), workload.policy)};
+  out.push_back(workload.failed == 0
+                    ? "nothing failed for want of space"
+                    : fmt::format("failed for want of space: {}; not written: {} of {}",
+                                  format_count(workload.failed), format_size(workload.bytes_lost),
+                                  format_size(workload.bytes_wanted)));
+  if (workload.ignored.empty()) return out;
+  std::string names;
+  for (const std::string& setting : workload.ignored)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", setting);
+  out.push_back(
+      fmt::format("settings that change no allocation ({}): {}", workload.ignored.size(), names));
+  return out;
+}
+
 std::string kernel_text(const ReplayReport& report) {
   return report.release.empty() ? std::string(trace::kernel_of(report.trace)) : report.release;
 }

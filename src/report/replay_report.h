@@ -61,6 +61,20 @@ struct PolicyChoice {
   std::optional<bool> kernels_own;  // Agreement::is_kernels_own() under that policy
 };
 
+// The program that made the requests of a replay without a trace (app/workload.h).
+struct WorkloadFacts {
+  std::string text;    // as given
+  std::string policy;  // served it while the requests were made
+  std::uint64_t files = 0;
+  std::uint64_t writers = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t requests = 0;        // to the allocator
+  std::uint64_t failed = 0;          // requests and writes that found no space
+  std::uint64_t bytes_wanted = 0;    // to be written
+  std::uint64_t bytes_lost = 0;      // of these, not written because there was no space
+  std::vector<std::string> ignored;  // settings of a job file that do not change allocations
+};
+
 // Everything that `e4replay replay` and `e4replay verify` tell.
 struct ReplayReport {
   std::string image_path;
@@ -69,6 +83,7 @@ struct ReplayReport {
   std::string trace_path;
   std::string device;
   trace::TraceSummary trace;
+  std::optional<WorkloadFacts> workload;  // instead of a recording
   std::string release;                    // of the recorded kernel, as `uname -r`; empty: not known
   results::Outcome start;                 // the image at the start
   std::vector<NotModelled> not_modelled;  // empty when nothing is known of the mount
@@ -88,6 +103,9 @@ struct ReplayReport {
   std::optional<FragmentedFiles> fragmented;  // of replay --files
   contention::Pace pace;                      // of the writers in Outcome::by_writers
 };
+
+// What text and page say of a workload, in lines.
+[[nodiscard]] std::vector<std::string> workload_text(const WorkloadFacts& workload);
 
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
 [[nodiscard]] std::string kernel_text(const ReplayReport& report);

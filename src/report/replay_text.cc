@@ -37,6 +37,14 @@ std::string warm_start(const ReplayReport& report) {
   return out;
 }
 
+// The program whose requests were made without a trace.
+std::string workload_lines(const WorkloadFacts& workload) {
+  std::string out;
+  for (const std::string& line : workload_text(workload))
+    out += fmt::format("{} {}\n", out.empty() ? "load  " : "      ", escape(line));
+  return out;
+}
+
 std::string header(const ReplayReport& report) {
   const image::SuperblockInfo& g = report.superblock;
   std::string text = fmt::format("image  {}: {}, {} blocks, {} groups\n", escape(report.image_path),
@@ -46,10 +54,13 @@ std::string header(const ReplayReport& report) {
     text.insert(
         text.size() - 1,
         fmt::format(", {} clusters", format_size(std::uint64_t{g.block_size()} << g.cluster_bits)));
-  text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n",
-                      escape(report.trace_path), format_count(report.trace.events),
-                      format_count(report.trace.count(trace::EventKind::request_blocks)),
-                      escape(kernel_text(report)), report.device);
+  if (report.workload)
+    text += workload_lines(*report.workload);
+  else
+    text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n",
+                        escape(report.trace_path), format_count(report.trace.events),
+                        format_count(report.trace.count(trace::EventKind::request_blocks)),
+                        escape(kernel_text(report)), report.device);
   for (const std::string& line : trace::not_understood(report.trace))
     text += fmt::format("       not understood: {}\n", line);
   if (report.contradictions.any())
@@ -70,7 +81,7 @@ std::string whose_policy(const ReplayReport& report) {
 }
 
 std::string fidelity(const ReplayReport& report) {
-  if (!report.recorded) return {};
+  if (!report.recorded || report.workload) return {};
   const replay::Agreement& a = *report.recorded;
   std::string text = fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
                                  format_count(a.identical), format_count(a.requests),

@@ -14,8 +14,8 @@ std::uint32_t order_of_64k(std::uint32_t block_bits) {
 // The file's extents, in the form of a replay's.
 std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   std::vector<FileExtent> out;
-  for (const BlockRange& run : file.extents())
-    out.push_back({out.empty() ? 0 : out.back().end(), run.first, run.count});
+  for (const age::ExtentTree::Mapped& extent : file.mapped())
+    out.push_back({static_cast<std::uint32_t>(extent.logical), extent.run.first, extent.run.count});
   return out;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
-#include "age/ager.h"
+#include "age/extent_tree.h"
+#include "util/rng.h"
 
 namespace e4r::age {
 namespace {
@@ -26,7 +28,7 @@ struct Grower {
     return true;
   }
   void grow_to(std::uint64_t extents) {
-    while (tree.extents().size() < extents) ASSERT_TRUE(grow());
+    while (tree.count() < extents) ASSERT_TRUE(grow());
   }
 };
 
@@ -78,7 +80,7 @@ TEST(ExtentTree, AsksForNodesWhenItIsFull) {
   ASSERT_EQ(g.nodes.size(), 2u);
   EXPECT_EQ(g.nodes[0].kind, NodeKind::data);
   EXPECT_EQ(g.nodes[1].kind, NodeKind::data);
-  while (g.tree.extents().size() < 4 * kPerNode * kPerNode) ASSERT_TRUE(g.grow());
+  while (g.tree.count() < 4 * kPerNode * kPerNode) ASSERT_TRUE(g.grow());
   EXPECT_FALSE(g.grow()) << "of more than depth 2";
 }
 
@@ -103,6 +105,100 @@ TEST(ExtentTree, FreesEverythingOnceFromTheEnd) {
     EXPECT_TRUE(g.grow()) << "it can be written again";
     EXPECT_TRUE(g.nodes.empty());
   }
+}
+
+// The file's blocks, as a plain map would hold them.
+class PlainFile {
+ public:
+  void insert(const ExtentTree::Mapped& mapped) {
+    for (std::uint64_t i = 0; i < mapped.run.count; ++i)
+      map_[mapped.logical + i] = mapped.run.first + i;
+  }
+  void punch(std::uint64_t from, std::uint64_t to) {
+    map_.erase(map_.lower_bound(from), map_.lower_bound(to));
+  }
+  [[nodiscard]] bool has(std::uint64_t logical) const { return map_.contains(logical); }
+  void compare(const ExtentTree& tree) const {
+    auto at = map_.begin();
+    for (const ExtentTree::Mapped& extent : tree.mapped())
+      for (std::uint64_t i = 0; i < extent.run.count; ++i, ++at) {
+        ASSERT_NE(at, map_.end());
+        ASSERT_EQ(at->first, extent.logical + i);
+        ASSERT_EQ(at->second, extent.run.first + i);
+      }
+    ASSERT_EQ(at, map_.end());
+    ASSERT_EQ(tree.blocks(), map_.size());
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> map_;
+};
+
+TEST(ExtentTree, HoldsWhatAPlainMapHolds) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Rng rng(seed);
+    ExtentTree tree;
+    PlainFile plain;
+    std::vector<ExtentTree::NodeGoal> nodes;
+    std::set<std::uint64_t> tree_blocks;
+    std::uint64_t block = 1000, node = 5'000'000;
+    const auto add_nodes = [&] {
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        tree_blocks.insert(node);
+        tree.add_node(node++);
+      }
+    };
+    const auto freed = [&](const BlockRange& run, bool file_data) {
+      if (file_data) return;
+      EXPECT_EQ(tree_blocks.erase(run.first), 1u) << run.first;
+    };
+    for (int step = 0; step < 3000; ++step) {
+      const std::uint64_t from = rng.below(4000);
+      if (rng.chance(1, 4)) {
+        const std::uint64_t to = from + rng.between(1, 40);
+        ASSERT_TRUE(tree.punch(from, to, kBlock, nodes, freed));
+        add_nodes();
+        plain.punch(from, to);
+      } else {
+        std::uint64_t count = 0;
+        while (count < 5 && !plain.has(from + count)) ++count;
+        if (count == 0) continue;
+        const ExtentTree::Mapped mapped = {from, {block, count}};
+        block += count + rng.below(2);
+        ASSERT_TRUE(tree.insert(mapped, kBlock, nodes));
+        add_nodes();
+        plain.insert(mapped);
+      }
+      if (step % 100 == 0) plain.compare(tree);
+    }
+    plain.compare(tree);
+    tree.empty(freed);
+    EXPECT_EQ(tree.blocks(), 0u);
+    EXPECT_TRUE(tree_blocks.empty()) << "nodes that nobody freed, seed " << seed;
+  }
+}
+
+TEST(ExtentTree, KnowsNeighboursAndGoals) {
+  ExtentTree tree;
+  std::vector<ExtentTree::NodeGoal> nodes;
+  EXPECT_FALSE(tree.goal_of(7).has_value());
+  ASSERT_TRUE(tree.insert({100, {5000, 10}}, kBlock, nodes));
+  ASSERT_TRUE(tree.insert({200, {7000, 10}}, kBlock, nodes));
+  EXPECT_EQ(tree.goal_of(110), 5010u);
+  EXPECT_EQ(tree.goal_of(150), 5050u);
+  EXPECT_EQ(tree.goal_of(90), 4990u) << "in front of the first extent";
+  EXPECT_EQ(tree.goal_of(205), 7005u);
+  const ExtentTree::Neighbours between = tree.around(150);
+  ASSERT_TRUE(between.left && between.right);
+  EXPECT_EQ(between.left->logical, 100u);
+  EXPECT_EQ(between.right->logical, 200u);
+  EXPECT_FALSE(tree.around(50).left);
+  EXPECT_FALSE(tree.around(300).right);
+  // What closes the gap makes one extent of three.
+  ASSERT_TRUE(tree.insert({110, {5010, 5}}, kBlock, nodes));
+  ASSERT_TRUE(tree.insert({116, {5016, 4}}, kBlock, nodes));
+  ASSERT_TRUE(tree.insert({115, {5015, 1}}, kBlock, nodes));
+  EXPECT_EQ(tree.count(), 2u);
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ zstd -dcq churn-4k.trace.zst | grep -v -e ext4_mballoc_alloc -e ext4_mballoc_pre
 write replay no-decision "$e4replay" replay churn-4k.img "$out/open.trace" --force --json -
 cp churn-4k.trace.zst churn-4k.tunables "$out/" # and no mb_stats beside them
 write replay no-stats "$e4replay" replay churn-4k.img "$out/churn-4k.trace.zst" --json -
+printf '[a]\nrw=write\nsize=4m\niodepth=2\n' >"$out/job.fio"
+write replay workload "$e4replay" replay churn-4k.img --workload "$out/job.fio" -p legacy --json -
+write replay workload-words "$e4replay" replay churn-4k.img --workload 'files=9 size=1M' --json -
 write verify same "$e4replay" verify churn-4k.img churn-4k.trace.zst --json -
 write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-run --json -
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -

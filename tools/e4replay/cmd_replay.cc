@@ -4,6 +4,7 @@
 #include "app/comparison.h"
 #include "app/fail_if.h"
 #include "app/setups.h"
+#include "app/workload.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
@@ -22,6 +23,7 @@ namespace cmd_replay {
 namespace {
 
 struct Options : InputArguments {
+  std::string workload;  // instead of a trace
   std::string policies;  // empty: the recorded kernel's and its neighbours
   std::string html;
   std::string decisions;
@@ -109,6 +111,7 @@ Status check_new(const std::string& table) {
 Result<Outputs> declare_files(const Options& options) {
   Outputs outputs;
   declare_reads(options.open, outputs);
+  if (app::is_workload_file(options.workload)) outputs.reads(options.workload);
   app::declare_reads(options.spec.policies, outputs);
   E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.kernel_log));
@@ -144,6 +147,8 @@ Status resolve(Options& options) {
   if (!options.think_scale.empty()) {
     E4R_TRY(spec.pace.scale, app::parse_think_scale(options.think_scale));
   }
+  if (!options.workload.empty() && !options.open.trace.empty())
+    return error("--workload stands instead of a trace: give one of them");
   E4R_CHECK(app::check_conditions(options.fail_if, app::replay_names(spec)));
   spec.for_page = !options.html.empty();
   spec.spaces = !options.perfetto.empty();
@@ -153,11 +158,18 @@ Status resolve(Options& options) {
   return {};
 }
 
+Result<app::Inputs> open(const Options& options, const app::Listener& listener) {
+  if (options.workload.empty()) return open_inputs(options.open, listener);
+  return app::make_inputs(
+      options.open, {options.workload, app::maker_of(options.spec.policies), options.spec.settings},
+      listener);
+}
+
 Result<int> answer(const Options& options) {
   E4R_TRY(const Outputs outputs, declare_files(options));
   Progress progress(!options.no_progress);
   const app::Listener listener = {progress, warn};
-  E4R_TRY(const app::Inputs inputs, open_inputs(options.open, listener));
+  E4R_TRY(const app::Inputs inputs, open(options, listener));
   E4R_TRY(const app::Comparison comparison, compare(options.spec, inputs, listener));
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
@@ -199,6 +211,18 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "
                  "the start image's)")
       .type_name("OUT");
+  app.add_option(
+         "--workload",
+         [options](const std::string& text) -> Status {
+           options->workload = text;
+           return text.empty() ? error(
+                                     "--workload: give words, such as 'files=100 size=64K', or "
+                                     "FILE.fio")
+                               : Status();
+         },
+         "instead of a trace: what this program would ask for, such as 'files=10000 "
+         "size=64K writers=8', a profile of `age`, or a job file of fio")
+      .type_name("WORDS|FILE.fio");
   app.add_flag("--force", options->spec.force,
                "answer although the model follows less than 90 % of the recorded decisions");
   app.add_flag("--all", options->all,
@@ -253,7 +277,8 @@ const Command& replay_command() {
       "  e4replay replay start.img run.trace.zst -p legacy,cr1.5,linear --histogram\n"
       "  e4replay replay start.img run.trace.zst -p cr1.5 --set mb_cr1_5_max_trim_order=6\n"
       "  e4replay replay start.img run.trace.zst -p linux-6.1,linux-6.12.77,linux-7.3\n"
-      "  e4replay replay start.img run.e4t --json result.json\n",
+      "  e4replay replay start.img run.e4t --json result.json\n"
+      "  e4replay replay start.img --workload 'files=10000 size=64K writers=8'\n",
       cmd_replay::declare};
   return kCommand;
 }

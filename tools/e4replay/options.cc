@@ -99,9 +99,9 @@ std::vector<Word> generations() {
 }
 
 bool is_file(std::string_view placeholder) {
-  static constexpr std::array<std::string_view, 10> kFiles = {
-      "SIZE|IMAGE", "IMAGE",  "IMAGE|FILE.e4c",       "TRACE",    "FILE", "FILE.e4c",
-      "OUT",        "TARGET", "FILE.e4c|IMAGE:TRACE", "FILE.prom"};
+  static constexpr std::array<std::string_view, 11> kFiles = {
+      "SIZE|IMAGE", "IMAGE",  "IMAGE|FILE.e4c",       "TRACE",     "FILE",          "FILE.e4c",
+      "OUT",        "TARGET", "FILE.e4c|IMAGE:TRACE", "FILE.prom", "WORDS|FILE.fio"};
   return std::ranges::find(kFiles, placeholder) != kFiles.end();
 }
 

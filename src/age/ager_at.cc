@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Operations at any place of a file.
+#include <algorithm>
+#include <bit>
+
+#include "age/ager.h"
+
+namespace e4r::age {
+namespace {
+
+// The most blocks of an unwritten extent (EXT_UNWRITTEN_MAX_LEN). fallocate asks for so many at a
+// time.
+constexpr std::uint64_t kUnwrittenBlocks = (1 << 15) - 1;
+// The most blocks that direct I/O maps at a time (DIO_MAX_BLOCKS).
+constexpr std::uint64_t kDirectBlocks = 4096;
+
+using Ranges = std::map<std::uint64_t, std::uint64_t>;
+
+// The first range that ends at `from` or behind it.
+Ranges::const_iterator first_near(const Ranges& ranges, std::uint64_t from) {
+  auto at = ranges.upper_bound(from);
+  if (at != ranges.begin() && std::prev(at)->second >= from) --at;
+  return at;
+}
+
+// How many of the blocks [from, to) lie in none of the ranges.
+std::uint64_t count_outside(const Ranges& ranges, std::uint64_t from, std::uint64_t to) {
+  std::uint64_t out = to - from;
+  for (auto at = first_near(ranges, from); at != ranges.end() && at->first < to; ++at) {
+    const std::uint64_t low = std::max(at->first, from), high = std::min(at->second, to);
+    out -= high > low ? high - low : 0;
+  }
+  return out;
+}
+
+void add_range(Ranges& ranges, std::uint64_t from, std::uint64_t to) {
+  for (auto at = first_near(ranges, from); at != ranges.end() && at->first <= to;) {
+    from = std::min(from, at->first);
+    to = std::max(to, at->second);
+    at = ranges.erase(at);
+  }
+  ranges.emplace(from, to);
+}
+
+}  // namespace
+
+// The block of the file behind the operation's last one.
+std::uint64_t Ager::end_block(const Operation& operation) const {
+  const std::uint32_t bits = geometry_.block_bits;
+  return (operation.offset + operation.bytes + (1ull << bits) - 1) >> bits;
+}
+
+// How many of the file's blocks [from, to) have no block of the device.
+std::uint64_t Ager::holes(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const {
+  std::uint64_t out = 0;
+  while (from < to) {
+    const ExtentTree::Neighbours near = files_[slot].around(from);
+    if (near.left && near.left->end() > from) {
+      from = near.left->end();
+      continue;
+    }
+    const std::uint64_t end = near.right ? std::min(to, near.right->logical) : to;
+    out += end - from;
+    from = end;
+  }
+  return out;
+}
+
+Result<bool> Ager::map_holes(Part part, std::uint64_t from, std::uint64_t to, std::uint64_t most) {
+  bool cut = false;  // the last result was short, within a folio
+  while (from < to) {
+    const ExtentTree::Neighbours near = files_[part.slot].around(from);
+    if (near.left && near.left->end() > from) {
+      from = near.left->end();
+      continue;
+    }
+    const std::uint64_t end = near.right ? std::min(to, near.right->logical) : to;
+    part.logical = from;
+    part.blocks = std::min(end - from, most);
+    if (cut) part.blocks = std::min(part.blocks, part.folio - from % part.folio);
+    E4R_TRY(const bool given,
+            give_blocks(part, false, fmt::format("blocks asked for: {}", part.blocks)));
+    if (!given) {
+      tally_.lost_bytes += holes(part.slot, from, to) << geometry_.block_bits;
+      return false;
+    }
+    const std::uint64_t reached = files_[part.slot].around(from).left->end();
+    cut = reached < part.logical + part.blocks && reached % part.folio != 0;
+    if (part.grows_to == 0) continue;
+    bytes_[part.slot] =
+        std::max(bytes_[part.slot], std::min(part.grows_to, reached << geometry_.block_bits));
+    part.i_size = bytes_[part.slot];
+  }
+  return true;
+}
+
+Status Ager::write_at(const Operation& operation) {
+  const std::uint32_t slot = operation.slot;
+  const std::uint64_t from = operation.offset >> geometry_.block_bits, to = end_block(operation);
+  Dirty& dirty = dirty_parts_[slot];
+  const std::uint64_t wanted =
+      std::min(count_outside(dirty.ranges, from, to), holes(slot, from, to));
+  // The write itself fails when there is no space to reserve.
+  if (options_.goes_on_when_full && !has_room(wanted, false)) {
+    ++tally_.failed;
+    tally_.lost_bytes += operation.bytes;
+    return {};
+  }
+  add_range(dirty.ranges, from, to);
+  if (options_.large_folios) dirty.folio = std::max(dirty.folio, std::bit_floor(to - from));
+  dirty.reserved += wanted;
+  reserved_ += wanted;
+  bytes_[slot] = std::max(bytes_[slot], operation.offset + operation.bytes);
+  if (!is_dirty_[slot]) dirty_.push_back(slot);
+  is_dirty_[slot] = true;
+  return {};
+}
+
+Status Ager::write_directly(const Operation& operation) {
+  Part part = {.slot = operation.slot, .i_size = bytes_[operation.slot]};
+  part.cpu = operation.writer;
+  E4R_TRY(const bool done, map_holes(part, operation.offset >> geometry_.block_bits,
+                                     end_block(operation), kDirectBlocks));
+  if (done)
+    bytes_[operation.slot] = std::max(bytes_[operation.slot], operation.offset + operation.bytes);
+  return {};
+}
+
+Status Ager::preallocate(const Operation& operation) {
+  const std::uint64_t first = operation.offset >> geometry_.block_bits;
+  const std::uint64_t end = end_block(operation);
+  Part part = {.slot = operation.slot, .i_size = bytes_[operation.slot]};
+  part.cpu = operation.writer;
+  if (operation.kind == Operation::Kind::extend) part.grows_to = operation.offset + operation.bytes;
+  // A request that fits into one extent is not made rounder.
+  if (end - first <= kUnwrittenBlocks) part.flags = mb::hint_noprealloc;
+  E4R_TRY([[maybe_unused]] const bool done, map_holes(part, first, end, kUnwrittenBlocks));
+  return {};
+}
+
+// Whole blocks become a hole (ext4_punch_hole). What waits for writeback there is written first.
+Status Ager::punch(const Operation& operation) {
+  const std::uint32_t slot = operation.slot, bits = geometry_.block_bits;
+  E4R_CHECK(write_back(slot, true));
+  const std::uint64_t from = (operation.offset + (1ull << bits) - 1) >> bits;
+  const std::uint64_t to = (operation.offset + operation.bytes) >> bits;
+  if (from >= to) return {};
+  decider_.discard_inode(options_.inodes[slot], 0);
+  std::vector<ExtentTree::NodeGoal> nodes;
+  const std::uint64_t had = files_[slot].blocks();
+  std::vector<std::pair<BlockRange, bool>> gone;
+  if (!files_[slot].punch(from, to, 1u << bits, nodes, [&gone](const BlockRange& run, bool data) {
+        gone.emplace_back(run, data);
+      }))
+    return error("slot {}: more extents than an extent tree of depth 2 holds", slot);
+  E4R_CHECK(add_nodes(slot, nodes));
+  for (const auto& [run, data] : gone) free(run, data);
+  tally_.punched += had - files_[slot].blocks();
+  return decider_.status();
+}
+
+// Preallocations stay while data waits for writeback (ext4_release_file).
+Status Ager::close(std::uint32_t slot) {
+  if (!is_dirty_[slot]) decider_.discard_inode(options_.inodes[slot], 0);
+  return decider_.status();
+}
+
+}  // namespace e4r::age

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "age/job.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "util/units.h"
+
+namespace e4r::age {
+namespace {
+
+constexpr std::uint64_t kMostWriters = 1024;
+constexpr std::uint64_t kMostWrites = 20'000'000;
+constexpr std::uint64_t kMostBlocks = UINT32_MAX;  // of a file
+
+// How many writes of `bs` bytes the bytes take.
+std::uint64_t parts(std::uint64_t bytes, std::uint64_t bs) {
+  return bytes / bs + (bytes % bs != 0 ? 1 : 0);
+}
+
+// a * b; empty: it is too large.
+std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
+Status check_sizes(const Job& job, const JobLimits& limits) {
+  if (job.writers == 0 || job.writers > kMostWriters)
+    return error("{} writers: give 1 to {}", job.writers, format_count(kMostWriters));
+  if (job.files == 0) return error("no files: give at least one");
+  if (job.size == 0) return error("files of no size: give a size, such as 64K");
+  if (job.bs == 0) return error("writes of 0 bytes: give a block size, such as 4K");
+  const std::uint64_t most = kMostBlocks * limits.block_size;
+  if (job.size > most || job.offset > most - job.size || job.ahead > most)
+    return error("a file beyond {}: a file has at most {} with blocks of {}",
+                 format_size(std::max({job.size, job.offset, job.ahead})), format_size(most),
+                 format_size(limits.block_size));
+  return {};
+}
+
+// How many writes the job makes; empty: too many to count.
+std::optional<std::uint64_t> writes_of(const Job& job) {
+  const auto once = product(parts(job.size, job.bs), job.split ? 1 : job.writers);
+  auto out = once ? product(*once, job.files) : std::nullopt;
+  if (job.io != 0) out = product(parts(job.io, job.bs), job.writers);
+  if (!job.laid_out || !out) return out;
+  const auto laid = product(parts(job.size, job.bs), job.all_files());
+  return laid && *laid <= kMostWrites ? std::optional(*out + *laid) : std::nullopt;
+}
+
+}  // namespace
+
+Status check_jobs(const std::vector<Job>& jobs, const JobLimits& limits) {
+  std::uint64_t files = 0, writes = 0, writers = 0;
+  for (const Job& job : jobs) {
+    if (const Status sizes = check_sizes(job, limits); !sizes.ok())
+      return error("{}{}", job.name.empty() ? "" : job.name + ": ", sizes.error().message);
+    // Both factors are small enough: writers are.
+    const auto more =
+        job.split || job.shared ? std::optional(job.files) : product(job.files, job.writers);
+    if (!more || *more > limits.files - files)
+      return error(
+          "{}{} files, and {} inodes are free: give fewer files, or a file system with more inodes",
+          job.name.empty() ? "" : job.name + ": ", more ? format_count(*more) : "too many",
+          format_count(limits.files - files));
+    files += *more;
+    writers += job.writers;
+    const auto count = writes_of(job);
+    const bool orders_too_many = job.random && parts(job.size, job.bs) > kMostWrites;
+    if (!count || *count > kMostWrites - writes || orders_too_many)
+      return error("{}more than {} writes: give larger writes (bs), or less to write",
+                   job.name.empty() ? "" : job.name + ": ", format_count(kMostWrites));
+    writes += *count;
+  }
+  if (writers > kMostWriters)
+    return error("{} writers in all: give at most {}", format_count(writers),
+                 format_count(kMostWriters));
+  return {};
+}
+
+JobWorkload::JobWorkload(std::vector<Job> jobs) : jobs_(std::move(jobs)) {
+  std::uint64_t phase = 0;
+  for (const Job& job : jobs_) {
+    if (job.waits && !all_.empty()) ++phase;
+    add_job(job, phase);
+  }
+}
+
+void JobWorkload::add_job(const Job& job, std::uint64_t phase) {
+  for (std::uint64_t number = 0; number < job.writers; ++number) {
+    Writer& writer = all_.emplace_back();
+    writer.job = &job;
+    writer.number = static_cast<std::uint32_t>(all_.size() - 1);
+    writer.phase = phase;
+    writer.files.resize(job.files_of(number));
+    writer.left = job.io != 0 ? job.io : writer.files.size() * job.size;
+    wanted_ += writer.left;
+    writer.done = writer.files.empty();
+    for (std::size_t i = 0; i < writer.files.size(); ++i) {
+      // Slots are in the order in which files are created.
+      const std::uint64_t place = job.shared  ? i
+                                  : job.split ? i * job.writers + number
+                                              : number * job.files + i;
+      writer.files[i].slot = files_ + static_cast<std::uint32_t>(place);
+    }
+  }
+  files_ += static_cast<std::uint32_t>(job.all_files());
+}
+
+std::uint64_t JobWorkload::parts_of(const Job& job) {
+  return parts(job.size, job.bs);
+}
+
+void JobWorkload::queue(Operation::Kind kind, const Writer& writer, const File& file,
+                        std::uint64_t offset, std::uint64_t bytes) {
+  queue_.push_back({kind, file.slot, bytes, offset, writer.number});
+}
+
+// Creates the writer's files before any job begins, as fio does.
+void JobWorkload::set_up(const Writer& writer) {
+  const Job& job = *writer.job;
+  using Kind = Operation::Kind;
+  const bool is_first = &writer == all_.data() || std::prev(&writer)->job != writer.job;
+  if (!job.created_first || (job.shared && !is_first)) return;
+  for (const File& file : writer.files) {
+    const std::uint64_t all = job.offset + job.size;
+    if (job.space == Job::Space::extend) queue(Kind::extend, writer, file, 0, all);
+    if (job.space == Job::Space::reserve) queue(Kind::reserve, writer, file, 0, all);
+    for (std::uint64_t at = 0; job.laid_out && at < all; at += job.bs)
+      queue(Kind::write_at, writer, file, at, std::min(job.bs, all - at));
+    if (job.laid_out) queue(Kind::flush, writer, file);
+    queue(Kind::close, writer, file);
+  }
+}
+
+void JobWorkload::close(const Writer& writer, File& file) {
+  if (!file.open) return;
+  file.open = false;
+  if (writer.job->end_fsync) queue(Operation::Kind::flush, writer, file);
+  queue(Operation::Kind::close, writer, file);
+}
+
+void JobWorkload::finish(Writer& writer) {
+  writer.done = true;
+  for (File& file : writer.files) {
+    close(writer, file);
+    file.order = {};
+  }
+}
+
+// One write of the writer, with what its program does before and after it.
+void JobWorkload::step(Writer& writer) {
+  using Kind = Operation::Kind;
+  const Job& job = *writer.job;
+  File& file = writer.files[writer.file];
+  const std::uint64_t all = parts_of(job);
+  if (job.random && file.order.empty()) {
+    file.order.resize(all);
+    std::iota(file.order.begin(), file.order.end(), 0u);
+    Rng rng(job.seed + file.slot + (std::uint64_t{writer.number} << 32));
+    for (std::size_t i = all; i > 1; --i) std::swap(file.order[i - 1], file.order[rng.below(i)]);
+  }
+  const std::uint64_t part = job.random ? file.order[file.at % all] : file.at % all;
+  const std::uint64_t from = part * job.bs;
+  const std::uint64_t bytes = std::min({job.bs, job.size - from, writer.left});
+  const std::uint64_t at = job.offset + from;
+  if (!file.open && !job.created_first && job.space == Job::Space::extend)
+    queue(Kind::extend, writer, file, 0, job.offset + job.size);
+  if (!file.open && !job.created_first && job.space == Job::Space::reserve)
+    queue(Kind::reserve, writer, file, 0, job.offset + job.size);
+  file.open = true;
+  for (; job.space == Job::Space::ahead && file.space < at + bytes; file.space += job.ahead)
+    queue(Kind::reserve, writer, file, file.space, job.ahead);
+  queue(job.direct ? Kind::direct : Kind::write_at, writer, file, at, bytes);
+  if (job.fsync != 0 && ++writer.writes % job.fsync == 0) queue(Kind::flush, writer, file);
+  ++file.at;
+  writer.left -= bytes;
+  if (!job.in_turn && file.at % all == 0 && writer.files.size() > 1) {
+    close(writer, file);
+    file.order = {};
+  }
+  if (job.in_turn || file.at % all == 0) writer.file = (writer.file + 1) % writer.files.size();
+  if (writer.left == 0) finish(writer);
+}
+
+bool JobWorkload::next(Operation& operation) {
+  while (head_ == queue_.size()) {
+    queue_.clear();
+    head_ = 0;
+    if (ended_) return false;
+    if (set_up_ < all_.size()) {
+      set_up(all_[set_up_++]);
+      sets_up_ = true;
+      continue;
+    }
+    sets_up_ = false;
+    // The next writer of this phase in turn.
+    std::size_t looked = 0;
+    while (looked < all_.size() && (all_[turn_].done || all_[turn_].phase != phase_)) {
+      turn_ = (turn_ + 1) % all_.size();
+      ++looked;
+    }
+    if (looked < all_.size()) {
+      step(all_[turn_]);
+      turn_ = (turn_ + 1) % all_.size();
+    } else if (phase_ < all_.back().phase) {
+      ++phase_;
+    } else {
+      ended_ = true;
+      queue_.emplace_back();
+    }
+  }
+  operation = last_ = queue_[head_++];
+  if (is_a_writers(last_)) written_ += operation.bytes;
+  return true;
+}
+
+// Whether a writer writes, and not the one that sets up the files.
+bool JobWorkload::is_a_writers(const Operation& operation) const {
+  using Kind = Operation::Kind;
+  return !sets_up_ && (operation.kind == Kind::write_at || operation.kind == Kind::direct);
+}
+
+void JobWorkload::fail() {
+  if (sets_up_ && last_.kind == Operation::Kind::write_at) {
+    // The rest of this file is not laid out.
+    const auto rest = queue_.begin() + static_cast<std::ptrdiff_t>(head_);
+    const auto end = std::remove_if(rest, queue_.end(), [this](const Operation& operation) {
+      return operation.slot == last_.slot && operation.kind == Operation::Kind::write_at;
+    });
+    queue_.erase(end, queue_.end());
+  }
+  if (!is_a_writers(last_)) return;
+  written_ -= last_.bytes;
+  Writer& writer = all_[last_.writer];
+  writer.left = 0;
+  if (!writer.done) finish(writer);
+}
+
+}  // namespace e4r::age
