@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "util/file.h"
+#include "util/units.h"
 
 namespace e4r::age {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 // are our own numbers: a snapshot of a file system does not show them.
 std::vector<Profile> make_profiles() {  // NOLINT(readability-function-size): a table
   constexpr double kAppends = 0.10, kRewrites = 0.05;
+  constexpr std::uint64_t kPunch = 64 * kKiB;  // the size of Filestorm's reads and writes
   return {
       {"agrawal",
        "Agrawal et al., A Five-Year Study of File-System Metadata, FAST 2007: desktops",
@@ -122,6 +124,15 @@ std::vector<Profile> make_profiles() {  // NOLINT(readability-function-size): a 
         {4096, 1}},
        kAppends,
        kRewrites},
+      // The last one, so that the numbers of the others stay.
+      {"punch",
+       "Filestorm, github.com/janjurca/Filestorm: large files with holes",
+       {{10240, 1}, {1 << 30, 1}},
+       {{1, 1}},
+       0,
+       0,
+       500,
+       kPunch},
   };
 }
 
@@ -151,8 +162,13 @@ Status read_line(std::istringstream& words, Profile& profile) {
   } else if (key == "sync") {
     if (value < 1) return error("sync {}: give at least 1 operation", value);
     profile.sync_every = value;
+  } else if (key == "punch") {
+    constexpr double kMost = 1e12;
+    if (value < 1 || value > kMost)
+      return error("punch {}: give the bytes on both sides of a hole, such as 65536", value);
+    profile.punch = static_cast<std::uint64_t>(value);
   } else {
-    return error("unknown word '{}': known are size, age, append, rewrite, sync", key);
+    return error("unknown word '{}': known are size, age, append, rewrite, sync, punch", key);
   }
   std::string more;
   return words >> more ? error("'{}' is too much", more) : Status();
@@ -168,6 +184,8 @@ Status check(const Profile& profile) {
   };
   if (sum(profile.sizes) <= 0)
     return error("has no sizes of files: give lines such as 'size 4096 10'");
+  if (profile.punch != 0 && profile.sizes.back().limit < 1) return error("has empty files only");
+  if (profile.punch != 0) return {};
   if (sum(profile.ages) <= 0) return error("has no ages of files: give lines such as 'age 10 1'");
   if (profile.sizes.back().limit > kMostBytes)
     return error("has files of {} bytes", profile.sizes.back().limit);

@@ -27,6 +27,9 @@ struct Profile {
   double append_share = 0;   // share of operations that append to a file
   double rewrite_share = 0;  // share of operations that empty and rewrite a file
   double sync_every = 500;   // operations between two commits of the journal
+  // Bytes that stay on both sides of a hole (age/punch.h); 0: the file system is not aged by holes.
+  // Then sizes are even between the first and the last one, and ages do not count.
+  std::uint64_t punch = 0;
 };
 
 // Built-in profiles, by name.
@@ -37,6 +40,7 @@ struct Profile {
 //   append SHARE          (0) of the operations
 //   rewrite SHARE         (0)
 //   sync OPERATIONS       (500)
+//   punch BYTES           (0)
 // '#' begins a remark. The Error names the line.
 [[nodiscard]] Result<Profile> find_profile(const std::string& name);
 [[nodiscard]] Result<Profile> parse_profile(std::string_view text, const std::string& name);

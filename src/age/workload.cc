@@ -164,15 +164,30 @@ Result<Until> parse_until(const std::string& text) {
   return out;
 }
 
-Result<AgeingWorkload> AgeingWorkload::create(const Profile& profile,
-                                              const AgeingWorkloadOptions& options) {
-  AgeingWorkload out(profile, options);
-  if (out.room_ == 0)
+std::uint64_t room_of(const AgeingWorkloadOptions& options) {
+  const auto top =
+      static_cast<std::uint64_t>(options.until.utilisation * static_cast<double>(options.blocks));
+  return top - std::min(top, options.used);
+}
+
+std::uint64_t wanted_of(const AgeingWorkloadOptions& options) {
+  return static_cast<std::uint64_t>(options.until.turnover * static_cast<double>(options.blocks)) *
+         options.block_size;
+}
+
+Status check_room(const AgeingWorkloadOptions& options) {
+  if (room_of(options) == 0)
     return error("{:.1f} % of the blocks are in use already: no room for files up to {:.1f} %",
                  100.0 * static_cast<double>(options.used) / static_cast<double>(options.blocks),
                  100 * options.until.utilisation);
   if (options.slots == 0) return error("no slots: there is no inode to write to");
-  return out;
+  return {};
+}
+
+Result<AgeingWorkload> AgeingWorkload::create(const Profile& profile,
+                                              const AgeingWorkloadOptions& options) {
+  E4R_CHECK(check_room(options));
+  return AgeingWorkload(profile, options);
 }
 
 AgeingWorkload::AgeingWorkload(const Profile& profile, const AgeingWorkloadOptions& options)
@@ -184,13 +199,9 @@ AgeingWorkload::AgeingWorkload(const Profile& profile, const AgeingWorkloadOptio
       vacant_(options.slots) {
   std::iota(vacant_.rbegin(), vacant_.rend(), 0u);
   for (const Step& step : profile_.sizes) weights_ += step.weight;
-  const auto top =
-      static_cast<std::uint64_t>(options.until.utilisation * static_cast<double>(options.blocks));
-  room_ = top - std::min(top, options.used);
+  room_ = room_of(options);
   largest_ = std::max<std::uint64_t>(room_ / kLargestShare, 1) * options.block_size;
-  wanted_ =
-      static_cast<std::uint64_t>(options.until.turnover * static_cast<double>(options.blocks)) *
-      options.block_size;
+  wanted_ = wanted_of(options);
 }
 
 std::uint64_t AgeingWorkload::blocks_of(std::uint64_t bytes) const {

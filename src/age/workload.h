@@ -92,24 +92,41 @@ struct AgeingWorkloadOptions {
   std::uint64_t seed = 1;
 };
 
+// Operations that age a file system.
+class Drawing {
+ public:
+  virtual ~Drawing() = default;
+  // Draws the next operation. Returns false when the age is reached and everything is synced.
+  [[nodiscard]] virtual bool next(Operation& operation) = 0;
+  [[nodiscard]] virtual std::uint64_t bytes_written() const = 0;
+  // The bytes that next() will have written in all.
+  [[nodiscard]] virtual std::uint64_t bytes_wanted() const = 0;
+  [[nodiscard]] virtual std::uint64_t files() const = 0;
+  // Whether there were too few slots to fill that share of the file system.
+  [[nodiscard]] virtual bool out_of_slots() const = 0;
+};
+
+// Blocks that files may use, and bytes that are to be written.
+[[nodiscard]] std::uint64_t room_of(const AgeingWorkloadOptions& options);
+[[nodiscard]] std::uint64_t wanted_of(const AgeingWorkloadOptions& options);
+// Fails if there is less room than the utilisation needs, or no slot.
+[[nodiscard]] Status check_room(const AgeingWorkloadOptions& options);
+
 // Draws operations that age a file system. They do not depend on what the file system does, so
 // every policy and a real kernel get the same ones. Sizes come from the profile. The file to remove
 // is chosen so that the ages of the remaining files approach the profile's (as in Geriatrix,
 // Kadekodi et al., USENIX ATC 2018).
-class AgeingWorkload {
+class AgeingWorkload : public Drawing {
  public:
   // The Error: less room than the utilisation needs, or too few slots.
   [[nodiscard]] static Result<AgeingWorkload> create(const Profile& profile,
                                                      const AgeingWorkloadOptions& options);
-  // Draws the next operation. Returns false when the age is reached and everything is synced.
-  [[nodiscard]] bool next(Operation& operation);
+  [[nodiscard]] bool next(Operation& operation) override;
 
-  [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
-  // The bytes that next() will have written in all.
-  [[nodiscard]] std::uint64_t bytes_wanted() const { return wanted_; }
-  [[nodiscard]] std::uint64_t files() const { return files_.size(); }
-  // Whether there were too few slots to fill that share of the file system.
-  [[nodiscard]] bool out_of_slots() const { return vacant_.empty() && taken_ < room_; }
+  [[nodiscard]] std::uint64_t bytes_written() const override { return written_; }
+  [[nodiscard]] std::uint64_t bytes_wanted() const override { return wanted_; }
+  [[nodiscard]] std::uint64_t files() const override { return files_.size(); }
+  [[nodiscard]] bool out_of_slots() const override { return vacant_.empty() && taken_ < room_; }
 
  private:
   AgeingWorkload(const Profile& profile, const AgeingWorkloadOptions& options);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "age/punch.h"
 #include "app/setups.h"
 #include "replay/load.h"
 #include "util/progress.h"
@@ -58,8 +59,7 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
   workload.slots = out->slots_;
   workload.until = wanted.until;
   workload.seed = wanted.seed;
-  E4R_TRY(age::AgeingWorkload drawn, age::AgeingWorkload::create(wanted.profile, workload));
-  out->workload_ = std::make_unique<age::AgeingWorkload>(std::move(drawn));
+  E4R_TRY(out->workload_, age::draw_for(wanted.profile, workload));
   E4R_TRY(out->decider_, make_decider(*wanted.policy, tunables, {source, path, name}, true));
   out->ager_ = std::make_unique<age::Ager>(*out->decider_, source, std::move(ager));
   return out;

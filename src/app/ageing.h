@@ -69,7 +69,7 @@ class Ageing {
   AgeingOptions options_;
   std::uint32_t slots_ = 0;
   std::unique_ptr<allocator::Decider> decider_;
-  std::unique_ptr<age::AgeingWorkload> workload_;
+  std::unique_ptr<age::Drawing> workload_;
   std::unique_ptr<age::Ager> ager_;
   results::Outcome start_, outcome_;
   std::vector<std::uint64_t> words_;

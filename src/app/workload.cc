@@ -7,6 +7,7 @@
 #include "age/ager.h"
 #include "age/job.h"
 #include "age/profile.h"
+#include "age/punch.h"
 #include "app/ageing.h"
 #include "app/setups.h"
 #include "conformance/recording_decider.h"
@@ -110,7 +111,7 @@ class Player {
   const age::Wanted wanted_;
   std::vector<std::uint32_t> inodes_;
   std::optional<age::JobWorkload> jobs_;
-  std::optional<age::AgeingWorkload> aged_;
+  std::unique_ptr<age::Drawing> aged_;
   std::string packed_;
   report::WorkloadFacts facts_;
 };
@@ -130,8 +131,7 @@ Status Player::prepare_profile() {
   if (!wanted_.until.empty()) until += ", " + wanted_.until;
   E4R_TRY(options.until, age::parse_until(until));
   E4R_TRY(const age::Profile profile, age::find_profile(wanted_.profile));
-  E4R_TRY(age::AgeingWorkload drawn, age::AgeingWorkload::create(profile, options));
-  aged_.emplace(std::move(drawn));
+  E4R_TRY(aged_, age::draw_for(profile, options));
   return {};
 }
 

@@ -149,6 +149,7 @@ std::vector<std::uint64_t> first_numbers(std::uint64_t count) {
 std::vector<Parameter> file_system_parameters() {
   Parameter profile = {"profile", "", {}, {}, false, 0};
   for (const age::Profile& one : age::profiles()) {
+    if (one.punch != 0) continue;  // it ages file systems larger than a hunt's
     profile.values.push_back(profile.values.size());
     profile.words.push_back(one.name);
   }

@@ -89,9 +89,10 @@ std::string aged_text(const AgedReport& r) {
   using Kind = age::Operation::Kind;
   const std::uint64_t writes = count(Kind::write), appends = count(Kind::append);
   const std::uint64_t removals = count(Kind::remove), syncs = count(Kind::sync);
+  const std::uint64_t spaces = count(Kind::extend), holes = count(Kind::punch);
   std::string out = fmt::format(
       "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
-      "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"
+      "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs{}\n"
       "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
       "searches     {} groups considered, {} extents scanned\n"
       "{}"
@@ -99,8 +100,11 @@ std::string aged_text(const AgedReport& r) {
       "files        {}\n",
       escape(r.output), format_size(size_of(r)), format_size(r.superblock.block_size()),
       format_count(r.superblock.groups), escape(r.profile), r.seed, end.policy->name,
-      format_count(writes + appends + removals + syncs), end.elapsed_s, format_count(writes),
-      format_count(appends), format_count(removals), format_count(syncs),
+      format_count(writes + appends + removals + syncs + spaces + holes), end.elapsed_s,
+      format_count(writes), format_count(appends), format_count(removals), format_count(syncs),
+      spaces + holes == 0
+          ? ""
+          : fmt::format(", {} fallocates, {} holes", format_count(spaces), format_count(holes)),
       format_size(aged.bytes_written), figure_of(end, "age/turnover"),
       format_count(end.tally.requests), format_count(aged.tally.tree_nodes),
       format_count(*end.searches.groups_considered()), format_count(*end.searches.extents_scanned),

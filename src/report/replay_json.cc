@@ -167,6 +167,8 @@ json::object recorded_json(const ReplayReport& report) {
   json::object out = agreement_json(*report.recorded);
   out["policy"] = report.recorded_policy;
   out["trusted"] = report.recorded->follows();
+  if (report.workload)
+    out["absent"] = "no kernel was recorded: the requests are those of a workload";
   if (!report.kernel) return out;
   const RecordedKernel& kernel = *report.kernel;
   out["absent"] = kernel.run ? json::value() : json::value(kernel.absent);

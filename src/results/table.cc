@@ -289,7 +289,9 @@ void add_ageing(Rows& out) {
   for (const auto& [key, kind] : {std::pair("age/writes", age::Operation::Kind::write),
                                   std::pair("age/appends", age::Operation::Kind::append),
                                   std::pair("age/removals", age::Operation::Kind::remove),
-                                  std::pair("age/syncs", age::Operation::Kind::sync)})
+                                  std::pair("age/syncs", age::Operation::Kind::sync),
+                                  std::pair("age/fallocates", age::Operation::Kind::extend),
+                                  std::pair("age/holes", age::Operation::Kind::punch)})
     add(key, Unit::count,
         [at = static_cast<std::size_t>(kind)](Of, Old a) { return a.tally.operations[at]; });
   add("age/bytes_written", Unit::bytes, [](Of, Old a) { return a.bytes_written; });

@@ -8,7 +8,7 @@
 namespace e4r::age {
 namespace {
 
-TEST(Profile, ThereAreFiveWithTheirSource) {
+TEST(Profile, ThereAreSixWithTheirSource) {
   std::set<std::string> names;
   for (const Profile& profile : profiles()) {
     names.insert(profile.name);
@@ -24,7 +24,7 @@ TEST(Profile, ThereAreFiveWithTheirSource) {
     }
     EXPECT_EQ(find_profile(profile.name)->name, profile.name);
   }
-  EXPECT_EQ(names.size(), 5u);
+  EXPECT_EQ(names.size(), 6u);
 }
 
 TEST(Profile, IsReadFromText) {
@@ -56,8 +56,9 @@ TEST(Profile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(message("size 2 1\nsize 2 1\n"), "mine: line 2: size 2 does not come after 2");
   EXPECT_EQ(message("size 1 -1\n"), "mine: line 1: give a weight behind 'size 1'");
   EXPECT_EQ(message("size nan 1\n"), "mine: line 1: give a number of 0 or more behind 'size'");
-  EXPECT_EQ(message("color 1\n"),
-            "mine: line 1: unknown word 'color': known are size, age, append, rewrite, sync");
+  EXPECT_EQ(
+      message("color 1\n"),
+      "mine: line 1: unknown word 'color': known are size, age, append, rewrite, sync, punch");
   EXPECT_EQ(message("append 2\n"),
             "mine: line 1: append 2 is not a share of the operations: give 0 to 1");
   EXPECT_EQ(message("sync 0\n"), "mine: line 1: sync 0: give at least 1 operation");
