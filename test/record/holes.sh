@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Ages a mounted file system of this machine's own kernel by holes, with the operations that `age --profile punch`
-# draws, and compares the free space with that of the model. With the program of Filestorm, ages another one with it.
-#   holes.sh E4REPLAY [FILESTORM]
+# draws, and compares the free space with that of the model.
+#   holes.sh E4REPLAY
 # Prints the histograms of e2freefrag. Fails if the free extents of kernel and model differ by more than a tenth.
 set -euo pipefail
 # shellcheck source=test/record/loop.sh
 . "$(dirname "${BASH_SOURCE[0]}")/loop.sh"
-filestorm=${2:+$(realpath "$2")}
 command -v python3 >/dev/null || skip "no python3"
 case $(uname -r) in
 6.1.*) policy=linux-6.1 ;;
@@ -54,17 +53,7 @@ extents() { e2freefrag "$1" | awk '/^HISTOGRAM/ { on = 1 } on && /:/ { n += $4 }
 histogram() { e2freefrag "$1" | sed -n '/free extent:/p; /HISTOGRAM/,$p'; }
 echo "kernel $(uname -r), the same operations:" && histogram disk
 echo "model, $policy:" && histogram model.img
-if [ -n "$filestorm" ]; then
-    mke2fs -q -F -t ext4 -E lazy_itable_init=0 "$loop"
-    mount "$loop" "$fs"
-    rmdir "$fs/lost+found"
-    # As its README says; rapid ageing that does not end by itself.
-    timeout 100 "$filestorm" aging -d "$fs" --rapid-aging=true --rapid-aging-threshold=0 -i "${STEPS:-3000}" \
-        --cleanup=false >filestorm.out 2>&1 || { tail -5 filestorm.out; }
-    umount "$fs"
-    echo "Filestorm on kernel $(uname -r):" && histogram disk
-fi
 a=$(extents disk) b=$(extents model.img)
-[ -n "$filestorm" ] || awk -v a="$a" -v b="$b" 'BEGIN { exit !(a > 0 && b > 0 && a < b * 1.1 && b < a * 1.1) }' ||
+awk -v a="$a" -v b="$b" 'BEGIN { exit !(a > 0 && b > 0 && a < b * 1.1 && b < a * 1.1) }' ||
     bad "free extents: $a in the kernel, $b in the model"
 ok "free extents: $a and $b"
