@@ -37,5 +37,5 @@ wait_until() {
         if "$@" >/dev/null 2>&1; then return; fi
         sleep 0.1
     done
-    bad "not within two minutes: $*: $(cat watch.err; tail -n 1 watch.out)"
+    bad "not within two minutes: $*: $(cat watch.err; grep -o '"notes":.[^]]*[^[]]' watch.out; tail -n 1 watch.out)"
 }
