@@ -122,23 +122,23 @@ void OpStream::on_load(const Event& event) {
 
 // The thread's ext4_discard_blocks follow. Meanwhile it may load the group's bitmaps again.
 void OpStream::on_trim(const Event& event) {
+  Discarding& thread = discarding_thread(event);
   Op& op = push(Op::Kind::trim_group, event);
   op.group = event.group;
   op.start = saturated(event.logical);
   op.count = event.count >= event.logical ? event.count - event.logical + 1 : 0;
   op.request = ++trims_;
-  Discarding& thread = discarding_[event.pid];
   thread.trim = trims_;
   thread.group = event.group;
   thread.sent_ns.reset();
 }
 
 void OpStream::on_discard(const Event& event) {
+  Discarding& thread = discarding_thread(event);
   Op& op = push(Op::Kind::discard_blocks, event);
   op.group = geometry_.group_of(event.block);
   op.start = geometry_.cluster_in_group(event.block);
   op.count = geometry_.to_clusters(event.count);
-  Discarding& thread = discarding_[event.pid];
   if (thread.trim != 0 && thread.group != op.group) thread = {};
   op.request = thread.trim;
   if (thread.trim == 0 && worker_ != event.pid) {
@@ -150,6 +150,17 @@ void OpStream::on_discard(const Event& event) {
   thread.sent_ns = event.time_ns;
   late_ns_ = std::min(late_ns_, late_ns(thread));
   note_change(event);
+}
+
+// The record of the event's thread. A file system has one FITRIM at a time, or a few. So a trace
+// with very many lies, and the others' ranges are given back.
+OpStream::Discarding& OpStream::discarding_thread(const Event& event) {
+  constexpr std::size_t kMostThreads = 64;
+  if (discarding_.size() >= kMostThreads && !discarding_.contains(event.pid)) {
+    for (auto& [pid, thread] : discarding_) end_discard(thread, event);
+    discarding_.clear();
+  }
+  return discarding_[event.pid];
 }
 
 // When the device has surely been told of what the thread sent last.

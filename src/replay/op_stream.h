@@ -257,6 +257,7 @@ class OpStream {
   void on_trim(const trace::Event& event);
   void on_discard(const trace::Event& event);
   [[nodiscard]] static std::uint64_t late_ns(const Discarding& thread);
+  Discarding& discarding_thread(const trace::Event& event);
   void end_discards(const trace::Event& event);
   void end_discard(Discarding& thread, const trace::Event& event);
   void add_freed(const Freed& freed);

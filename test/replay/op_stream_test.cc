@@ -183,6 +183,18 @@ TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
   EXPECT_EQ(s.replayed(), "t0/0/800 s0/0/2 s0/0/3 i20 e1 i21 s0/0/4 i22 e0 i23 i24 ");
 }
 
+// Only a trace that lies has so many threads.
+TEST(OpStream, VeryManyThreadsThatTrimAreForgotten) {
+  Script s;
+  constexpr std::uint32_t kMost = 64;
+  for (std::uint32_t pid = 1; pid <= kMost + 1; ++pid) {
+    s.add(EventKind::trim_all_free, pid).count = 799;
+    s.add(EventKind::discard_blocks, pid).count = 2;
+  }
+  (void)s.replayed();
+  EXPECT_EQ(std::ranges::count(s.ops, Op::Kind::discarded, &Op::kind), kMost);
+}
+
 // The end of the range lies before its start, since a field of the trace may hold any value.
 TEST(OpStream, ATrimOfNothing) {
   Script s;
