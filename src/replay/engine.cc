@@ -70,14 +70,11 @@ Status Engine::step(const Op& op) {
 Status Engine::finish() {
   for (const state::FsState::Discarding& range : state().discarding())
     groups_while_discarding_.push_back(state::mb_group(state().group(range.group)));
-  Op over;
   while (!trimming_.empty()) {
-    over.request = trimming_.begin()->first;
     trimming_.begin()->second.recorded = 0;
-    on_discarded(over);
+    end_discard(trimming_.begin()->first);
   }
-  over.request = 0;
-  on_discarded(over);
+  end_discard(0);
   return told_where(decider_->finish(), decisions());
 }
 
@@ -136,7 +133,7 @@ void Engine::apply(const Op& op) {
     case Op::Kind::discard_blocks:
       return on_discard(op);
     case Op::Kind::discarded:
-      return on_discarded(op);
+      return end_discard(op.request);
     case Op::Kind::trim_group:
       return on_trim(op);
     case Op::Kind::lost:
@@ -193,14 +190,15 @@ void Engine::on_discard_of_trim(const Op& op) {
   decider_->trim(trimming.trim, 1);
 }
 
-// With the last recorded run, the model sends all that remains.
-void Engine::on_discarded(const Op& op) {
+// A trim, or the worker (0), has given back what it sent last. With the last recorded run, the
+// model sends all that remains.
+void Engine::end_discard(std::uint64_t by) {
   if (discards_for_one() == allocator::Discards::kAll) return;
-  if (op.request == 0) {
+  if (by == 0) {
     decider_->send_discards(0);
     return;
   }
-  const auto found = trimming_.find(op.request);
+  const auto found = trimming_.find(by);
   if (found == trimming_.end()) return;
   const bool last = found->second.recorded == 0;
   decider_->trim(found->second.trim, last && !trace_.trims.empty() ? allocator::Discards::kAll : 0);

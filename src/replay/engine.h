@@ -184,7 +184,7 @@ class Engine {
   void on_discard(const Op& op);
   void on_trim(const Op& op);
   void on_discard_of_trim(const Op& op);
-  void on_discarded(const Op& op);
+  void end_discard(std::uint64_t by);
   void count(const Op& op, const allocator::Decision& decision);
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;

@@ -352,24 +352,16 @@ Result<const Op*> OpReader::next() {
   if (op == nullptr) return nullptr;
   if (op->kind == Op::Kind::allocate) {
     if (const std::uint64_t freed = schedule_.commit_before(op->request); freed != 0)
-      add_before(*op, Op::Kind::commit_until).count = freed;
+      behind_.emplace_back(op_before(*op, Op::Kind::commit_until)).count = freed;
     if (const auto by = schedule_.discarded_before(op->request))
-      add_before(*op, Op::Kind::discarded).request = *by;
+      behind_.emplace_back(op_before(*op, Op::Kind::discarded)).request = *by;
   } else if (op->kind == Op::Kind::free) {
     if (const std::uint64_t freed = schedule_.progress().estimate(op->ordinal); freed != 0)
-      add_before(*op, Op::Kind::unlink_until).count = freed;
+      behind_.emplace_back(op_before(*op, Op::Kind::unlink_until)).count = freed;
   }
   if (behind_.empty()) return op;
   behind_.push_back(*op);
   return next();
-}
-
-// Another operation comes before this one.
-Op& OpReader::add_before(const Op& op, Op::Kind kind) {
-  Op& out = behind_.emplace_back();
-  out.kind = kind;
-  out.ordinal = op.ordinal;
-  return out;
 }
 
 }  // namespace e4r::replay

@@ -155,7 +155,6 @@ class OpReader {
  private:
   [[nodiscard]] Result<const Op*> next_in_place();
   [[nodiscard]] const Op* release();
-  [[nodiscard]] Op& add_before(const Op& op, Op::Kind kind);
 
   OpStream stream_;
   Contradictions contradictions_;

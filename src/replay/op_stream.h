@@ -194,6 +194,14 @@ static_assert(sizeof(Op) <= 256);
   return op.asked_at + op.closed_after;
 }
 
+// An operation that a Schedule adds just before `op`.
+[[nodiscard]] inline Op op_before(const Op& op, Op::Kind kind) {
+  Op out;
+  out.kind = kind;
+  out.ordinal = op.ordinal;
+  return out;
+}
+
 // Whether an allocation is for a file's data.
 [[nodiscard]] inline bool is_data(const Op& op) {
   return (op.flags & mb::hint_data) != 0;

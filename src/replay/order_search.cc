@@ -176,9 +176,7 @@ Status OrderSearch::place(const Op& op, const Requests& later) {
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
   progress_.add_given(now_, freed);
-  Op commit;
-  commit.kind = Op::Kind::commit_until;
-  commit.ordinal = op.ordinal;
+  Op commit = op_before(op, Op::Kind::commit_until);
   commit.count = freed;
   return Follow::advance(commit);
 }
@@ -237,9 +235,7 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
 // The range was given back before the allocation.
 Status OrderSearch::end_discard_before(const Op& op, std::uint64_t by) {
   found_.discarded_before(op.request, by);
-  Op over;
-  over.kind = Op::Kind::discarded;
-  over.ordinal = op.ordinal;
+  Op over = op_before(op, Op::Kind::discarded);
   over.request = by;
   return Follow::advance(over);
 }
@@ -251,14 +247,13 @@ std::optional<std::uint64_t> OrderSearch::find_discard(const Op& op) {
   const trace::RecordedExtent& result = op.closing.result;
   const std::vector<state::FsState::Discarding> ranges = state.discarding();
   for (const state::FsState::Discarding& range : ranges) {
-    if (!op.closing.prealloc && result.len > 0 && result.group == range.group &&
-        result.start < std::int64_t{range.start} + range.len &&
-        range.start < std::int64_t{result.start} + result.len)
+    if (!op.closing.prealloc && result.len > 0 &&
+        range.overlaps(result.group, static_cast<std::uint32_t>(result.start), result.len))
       return range.by;
-    // A try would change the order of the lists.
-    if (state.has_lists() && (range.group == result.group || range.group == op.closing.goal.group))
-      return range.by;
-    if (state.has_lists()) continue;
+    if (state.has_lists()) {  // a try would change their order
+      if (range.group == result.group || range.group == op.closing.goal.group) return range.by;
+      continue;
+    }
     GivenForTry given(state);
     if (given.give(range) && agrees(op)) return range.by;
   }

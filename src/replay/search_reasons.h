@@ -78,7 +78,7 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   std::map<std::uint32_t, std::uint64_t> too_long_by_goal_;
   std::map<std::uint64_t, Taken> taken_;  // by the first block
 
-  // Of the request that is being served.
+  // The state of the request that is being served.
   const allocator::Search* search_ = nullptr;
   Counts now_{};
   std::uint32_t first_goal_ = 0;    // clusters; 0: no criterion has begun

@@ -256,11 +256,9 @@ void FsState::end_discard(std::uint64_t by) {
 }
 
 void FsState::end_discards_in(std::uint32_t group, std::uint32_t start, std::uint64_t len) {
-  const auto overlaps = [&](const Discarding& range) {
-    return range.group == group && range.start < start + len && start < range.start + range.len;
-  };
   for (;;) {
-    const auto found = std::ranges::find_if(discarding_, overlaps);
+    const auto found = std::ranges::find_if(
+        discarding_, [&](const Discarding& range) { return range.overlaps(group, start, len); });
     if (found == discarding_.end()) return;
     end_discard(found->by);
   }

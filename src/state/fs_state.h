@@ -148,6 +148,10 @@ class FsState {
   struct Discarding {
     std::uint64_t by = 0;  // names who tells the device; each has at most one range
     std::uint32_t group = 0, start = 0, len = 0;
+    [[nodiscard]] bool overlaps(std::uint32_t other, std::uint32_t from,
+                                std::uint64_t clusters) const {
+      return group == other && start < from + clusters && from < std::uint64_t{start} + len;
+    }
   };
   // Takes such a range out of a loaded group. All its clusters must be free.
   void begin_discard(const Discarding& range);
