@@ -126,8 +126,9 @@ Status Ager::write_back(std::uint32_t slot, bool open) {
   dirty_parts_.erase(parts);
   reserved_ -= dirty.reserved;
   part.folio = dirty.folio;
-  for (const auto& [from, to] : dirty.ranges) {
-    E4R_TRY([[maybe_unused]] const bool done, map_holes(part, from, to, kDelayedBlocks));
+  for (const BlockSpan& span : dirty.blocks) {
+    E4R_TRY([[maybe_unused]] const bool done,
+            map_holes(part, span.lower(), span.upper(), kDelayedBlocks));
   }
   return {};
 }

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
+#include "age/block_set.h"
 #include "age/extent_tree.h"
 #include "age/workload.h"
 #include "allocator/decider.h"
@@ -133,9 +133,9 @@ class Ager {
   };
   // What of a file waits for writeback.
   struct Dirty {
-    std::map<std::uint64_t, std::uint64_t> ranges;  // of the file's blocks, as first -> end
-    std::uint64_t reserved = 0;                     // blocks that were promised to it
-    std::uint64_t folio = 1;                        // blocks of a folio
+    BlockSet blocks;             // of the file
+    std::uint64_t reserved = 0;  // blocks that were promised to it
+    std::uint64_t folio = 1;     // blocks of a folio
   };
 
   void reach(std::uint32_t slot);
@@ -149,6 +149,7 @@ class Ager {
   // Gives blocks to every hole of the file's blocks [from, to), `most` at a time. False: there was
   // no space for all.
   Result<bool> map_holes(Part part, std::uint64_t from, std::uint64_t to, std::uint64_t most);
+  [[nodiscard]] BlockSpan next_hole(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const;
   [[nodiscard]] std::uint64_t holes(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const;
   [[nodiscard]] std::uint64_t end_block(const Operation& operation) const;
   [[nodiscard]] bool has_room(std::uint64_t blocks, bool reserved) const;

@@ -14,34 +14,6 @@ constexpr std::uint64_t kUnwrittenBlocks = (1 << 15) - 1;
 // The most blocks that direct I/O maps at a time (DIO_MAX_BLOCKS).
 constexpr std::uint64_t kDirectBlocks = 4096;
 
-using Ranges = std::map<std::uint64_t, std::uint64_t>;
-
-// The first range that ends at `from` or behind it.
-Ranges::const_iterator first_near(const Ranges& ranges, std::uint64_t from) {
-  auto at = ranges.upper_bound(from);
-  if (at != ranges.begin() && std::prev(at)->second >= from) --at;
-  return at;
-}
-
-// How many of the blocks [from, to) lie in none of the ranges.
-std::uint64_t count_outside(const Ranges& ranges, std::uint64_t from, std::uint64_t to) {
-  std::uint64_t out = to - from;
-  for (auto at = first_near(ranges, from); at != ranges.end() && at->first < to; ++at) {
-    const std::uint64_t low = std::max(at->first, from), high = std::min(at->second, to);
-    out -= high > low ? high - low : 0;
-  }
-  return out;
-}
-
-void add_range(Ranges& ranges, std::uint64_t from, std::uint64_t to) {
-  for (auto at = first_near(ranges, from); at != ranges.end() && at->first <= to;) {
-    from = std::min(from, at->first);
-    to = std::max(to, at->second);
-    at = ranges.erase(at);
-  }
-  ranges.emplace(from, to);
-}
-
 }  // namespace
 
 // The block of the file behind the operation's last one.
@@ -50,41 +22,40 @@ std::uint64_t Ager::end_block(const Operation& operation) const {
   return (operation.offset + operation.bytes + (1ull << bits) - 1) >> bits;
 }
 
+// The first of the file's blocks [from, to) that have no block of the device; empty: all have one.
+BlockSpan Ager::next_hole(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const {
+  while (from < to) {
+    const ExtentTree::Neighbours near = files_[slot].around(from);
+    if (!near.left || near.left->end() <= from)
+      return {from, near.right ? std::min(to, near.right->logical) : to};
+    from = near.left->end();
+  }
+  return {};
+}
+
 // How many of the file's blocks [from, to) have no block of the device.
 std::uint64_t Ager::holes(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const {
   std::uint64_t out = 0;
-  while (from < to) {
-    const ExtentTree::Neighbours near = files_[slot].around(from);
-    if (near.left && near.left->end() > from) {
-      from = near.left->end();
-      continue;
-    }
-    const std::uint64_t end = near.right ? std::min(to, near.right->logical) : to;
-    out += end - from;
-    from = end;
-  }
+  for (BlockSpan hole = next_hole(slot, from, to); !boost::icl::is_empty(hole);
+       hole = next_hole(slot, hole.upper(), to))
+    out += boost::icl::length(hole);
   return out;
 }
 
 Result<bool> Ager::map_holes(Part part, std::uint64_t from, std::uint64_t to, std::uint64_t most) {
   bool cut = false;  // the last result was short, within a folio
-  while (from < to) {
-    const ExtentTree::Neighbours near = files_[part.slot].around(from);
-    if (near.left && near.left->end() > from) {
-      from = near.left->end();
-      continue;
-    }
-    const std::uint64_t end = near.right ? std::min(to, near.right->logical) : to;
-    part.logical = from;
-    part.blocks = std::min(end - from, most);
-    if (cut) part.blocks = std::min(part.blocks, part.folio - from % part.folio);
+  for (BlockSpan hole = next_hole(part.slot, from, to); !boost::icl::is_empty(hole);
+       hole = next_hole(part.slot, hole.lower(), to)) {
+    part.logical = hole.lower();
+    part.blocks = std::min(boost::icl::length(hole), most);
+    if (cut) part.blocks = std::min(part.blocks, part.folio - part.logical % part.folio);
     E4R_TRY(const bool given,
             give_blocks(part, false, fmt::format("blocks asked for: {}", part.blocks)));
     if (!given) {
-      tally_.lost_bytes += holes(part.slot, from, to) << geometry_.block_bits;
+      tally_.lost_bytes += holes(part.slot, part.logical, to) << geometry_.block_bits;
       return false;
     }
-    const std::uint64_t reached = files_[part.slot].around(from).left->end();
+    const std::uint64_t reached = files_[part.slot].around(part.logical).left->end();
     cut = reached < part.logical + part.blocks && reached % part.folio != 0;
     if (part.grows_to == 0) continue;
     bytes_[part.slot] =
@@ -99,14 +70,14 @@ Status Ager::write_at(const Operation& operation) {
   const std::uint64_t from = operation.offset >> geometry_.block_bits, to = end_block(operation);
   Dirty& dirty = dirty_parts_[slot];
   const std::uint64_t wanted =
-      std::min(count_outside(dirty.ranges, from, to), holes(slot, from, to));
+      std::min(count_missing(dirty.blocks, {from, to}), holes(slot, from, to));
   // The write itself fails when there is no space to reserve.
   if (options_.goes_on_when_full && !has_room(wanted, false)) {
     ++tally_.failed;
     tally_.lost_bytes += operation.bytes;
     return {};
   }
-  add_range(dirty.ranges, from, to);
+  dirty.blocks += BlockSpan(from, to);
   if (options_.large_folios) dirty.folio = std::max(dirty.folio, std::bit_floor(to - from));
   dirty.reserved += wanted;
   reserved_ += wanted;

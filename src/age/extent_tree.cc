@@ -11,11 +11,15 @@ constexpr std::uint64_t kEntryBytes = 12;
 
 using Mapped = ExtentTree::Mapped;
 
+// The first extent that begins behind the block.
+std::vector<Mapped>::const_iterator find_behind(const std::vector<Mapped>& extents,
+                                                std::uint64_t logical) {
+  return std::ranges::upper_bound(extents, logical, {}, &Mapped::logical);
+}
+
 // The last extent that begins at or before the block; 0 without such an extent.
 std::size_t find(const std::vector<Mapped>& extents, std::uint64_t logical) {
-  const auto behind =
-      std::upper_bound(extents.begin(), extents.end(), logical,
-                       [](std::uint64_t at, const Mapped& m) { return at < m.logical; });
+  const auto behind = find_behind(extents, logical);
   return behind == extents.begin() ? 0 : static_cast<std::size_t>(behind - extents.begin()) - 1;
 }
 
@@ -115,10 +119,7 @@ bool ExtentTree::merge(const Mapped& mapped, const Place& place) {
 // Adds an extent of its own.
 bool ExtentTree::put(const Mapped& mapped, std::vector<NodeGoal>& nodes) {
   const auto add = [&mapped](std::vector<Mapped>& extents) {
-    const auto behind =
-        std::upper_bound(extents.begin(), extents.end(), mapped.logical,
-                         [](std::uint64_t at, const Mapped& m) { return at < m.logical; });
-    extents.insert(behind, mapped);
+    extents.insert(find_behind(extents, mapped.logical), mapped);
   };
   if (leaves_.empty() && root_.size() < kRoot) {
     add(root_);

@@ -18,8 +18,8 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
-// Settings that change neither which blocks are asked for nor their order, by name. A star at the
-// end stands for any rest.
+// Settings that change neither which blocks are asked for nor their order, by name. A star stands
+// for any text.
 constexpr std::array kIgnored = std::to_array<std::string_view>({
     "allow_mounted_write",
     "aux-path",
@@ -63,7 +63,6 @@ constexpr std::array kIgnored = std::to_array<std::string_view>({
     "iopsavgtime",
     "ioscheduler",
     "job_max_bw",
-    "kb_base",
     "lat_percentiles",
     "latency_*",
     "lockmem",
@@ -244,7 +243,7 @@ Status JobReader::read_block_size(Job& job) const {
   job.bs = 4096;
   const std::string* const value = find("bs");
   if (value == nullptr) return {};
-  // Of sizes for reads, writes and trims, that for writes.
+  // The setting may have sizes for reads, writes and trims. The second one is for writes.
   std::istringstream parts(*value);
   std::string first, second;
   std::getline(parts, first, ',');
@@ -261,7 +260,7 @@ Status JobReader::read_sizes(Job& job) const {
   E4R_CHECK(take("filesize", each, parse_fio_size));
   E4R_CHECK(take("offset", job.offset, parse_fio_size));
   E4R_CHECK(take("io_size", job.io, parse_fio_size));
-  if (all == 0 && each == 0) return error("size: there is none: give size= or filesize=");
+  if (all == 0 && each == 0) return error("size: is missing: give size= or filesize=");
   job.size = each != 0 ? each : all / std::max<std::uint64_t>(job.files, 1);
   // What `size` says is written, in files of `filesize`.
   if (each != 0 && all != 0 && job.io == 0) job.io = all;
@@ -408,7 +407,7 @@ Status FileReader::take(std::string line, std::size_t number) {
   const std::string key(full_name(given));
   const auto use = use_of(key, value);
   if (!use.ok()) return error("{}: line {}: {}", name_, number, use.error().message);
-  if (*use == Use::ignored || key == "directory" || key == "ioengine") {
+  if (*use == Use::ignored) {
     const std::string text = equals == std::string::npos ? given : given + "=" + value;
     if (std::ranges::find(out_.ignored, text) == out_.ignored.end()) out_.ignored.push_back(text);
   }

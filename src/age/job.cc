@@ -55,23 +55,23 @@ std::optional<std::uint64_t> writes_of(const Job& job) {
 Status check_jobs(const std::vector<Job>& jobs, const JobLimits& limits) {
   std::uint64_t files = 0, writes = 0, writers = 0;
   for (const Job& job : jobs) {
+    const std::string whose = job.name.empty() ? "" : job.name + ": ";
     if (const Status sizes = check_sizes(job, limits); !sizes.ok())
-      return error("{}{}", job.name.empty() ? "" : job.name + ": ", sizes.error().message);
+      return error("{}{}", whose, sizes.error().message);
     // Both factors are small enough: writers are.
     const auto more =
         job.split || job.shared ? std::optional(job.files) : product(job.files, job.writers);
     if (!more || *more > limits.files - files)
       return error(
           "{}{} files, and {} inodes are free: give fewer files, or a file system with more inodes",
-          job.name.empty() ? "" : job.name + ": ", more ? format_count(*more) : "too many",
-          format_count(limits.files - files));
+          whose, more ? format_count(*more) : "too many", format_count(limits.files - files));
     files += *more;
     writers += job.writers;
     const auto count = writes_of(job);
     const bool orders_too_many = job.random && parts(job.size, job.bs) > kMostWrites;
     if (!count || *count > kMostWrites - writes || orders_too_many)
-      return error("{}more than {} writes: give larger writes (bs), or less to write",
-                   job.name.empty() ? "" : job.name + ": ", format_count(kMostWrites));
+      return error("{}more than {} writes: give larger writes (bs), or less to write", whose,
+                   format_count(kMostWrites));
     writes += *count;
   }
   if (writers > kMostWriters)
@@ -118,6 +118,15 @@ void JobWorkload::queue(Operation::Kind kind, const Writer& writer, const File& 
   queue_.push_back({kind, file.slot, bytes, offset, writer.number});
 }
 
+// Gives the whole file its space, if its program asks for that.
+void JobWorkload::give_space(const Writer& writer, const File& file) {
+  using Kind = Operation::Kind;
+  const Job& job = *writer.job;
+  if (job.space != Job::Space::extend && job.space != Job::Space::reserve) return;
+  const Kind kind = job.space == Job::Space::extend ? Kind::extend : Kind::reserve;
+  queue(kind, writer, file, 0, job.offset + job.size);
+}
+
 // Creates the writer's files before any job begins, as fio does.
 void JobWorkload::set_up(const Writer& writer) {
   const Job& job = *writer.job;
@@ -126,8 +135,7 @@ void JobWorkload::set_up(const Writer& writer) {
   if (!job.created_first || (job.shared && !is_first)) return;
   for (const File& file : writer.files) {
     const std::uint64_t all = job.offset + job.size;
-    if (job.space == Job::Space::extend) queue(Kind::extend, writer, file, 0, all);
-    if (job.space == Job::Space::reserve) queue(Kind::reserve, writer, file, 0, all);
+    give_space(writer, file);
     for (std::uint64_t at = 0; job.laid_out && at < all; at += job.bs)
       queue(Kind::write_at, writer, file, at, std::min(job.bs, all - at));
     if (job.laid_out) queue(Kind::flush, writer, file);
@@ -166,10 +174,7 @@ void JobWorkload::step(Writer& writer) {
   const std::uint64_t from = part * job.bs;
   const std::uint64_t bytes = std::min({job.bs, job.size - from, writer.left});
   const std::uint64_t at = job.offset + from;
-  if (!file.open && !job.created_first && job.space == Job::Space::extend)
-    queue(Kind::extend, writer, file, 0, job.offset + job.size);
-  if (!file.open && !job.created_first && job.space == Job::Space::reserve)
-    queue(Kind::reserve, writer, file, 0, job.offset + job.size);
+  if (!file.open && !job.created_first) give_space(writer, file);
   file.open = true;
   for (; job.space == Job::Space::ahead && file.space < at + bytes; file.space += job.ahead)
     queue(Kind::reserve, writer, file, file.space, job.ahead);

@@ -95,6 +95,7 @@ class JobWorkload {
     bool done = false;
   };
   void add_job(const Job& job, std::uint64_t phase);
+  void give_space(const Writer& writer, const File& file);
   void set_up(const Writer& writer);
   void step(Writer& writer);
   void finish(Writer& writer);

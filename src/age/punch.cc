@@ -42,7 +42,7 @@ double PunchWorkload::uniform() {
   return static_cast<double>(rng_.next() >> 11) * 0x1p-53;
 }
 
-// Of the share of the file system that may be in use.
+// How much of what may be in use is in use, from 0 to 1.
 double PunchWorkload::fullness() const {
   const double most = static_cast<double>(options_.used + room_);
   const double used = static_cast<double>(options_.used + taken_);
@@ -75,17 +75,9 @@ std::uint32_t PunchWorkload::any() {
 // The file becomes a hole in these blocks.
 void PunchWorkload::give_back(std::uint32_t slot, std::uint64_t from, std::uint64_t to) {
   File& file = files_[slot];
-  std::uint64_t gone = to - from;
-  auto at = file.holes.upper_bound(from);
-  if (at != file.holes.begin() && std::prev(at)->second >= from) --at;
-  while (at != file.holes.end() && at->first <= to) {
-    const std::uint64_t low = std::max(at->first, from), high = std::min(at->second, to);
-    gone -= high > low ? high - low : 0;
-    from = std::min(from, at->first);
-    to = std::max(to, at->second);
-    at = file.holes.erase(at);
-  }
-  file.holes.emplace(from, to);
+  const BlockSpan span(from, to);
+  const std::uint64_t gone = count_missing(file.holes, span);
+  file.holes += span;
   file.taken -= gone;
   taken_ -= gone;
   freed_ += gone;
@@ -141,8 +133,7 @@ bool PunchWorkload::shorten_one(Operation& operation) {
   operation = {Operation::Kind::punch, slot, (to - from) * block, from * block};
   give_back(slot, from, to);
   file.size = size;
-  file.holes.erase(file.holes.lower_bound(from), file.holes.end());
-  if (!file.holes.empty() && file.holes.rbegin()->second > from) file.holes.rbegin()->second = from;
+  file.holes -= BlockSpan(from, UINT64_MAX);
   // How many holes of the halving lie in front of the new end.
   std::uint64_t hole = had / 2, end = hole;
   for (file.count = 1; end < size && hole > kLeastUnits * profile_.punch; ++file.count)

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "age/block_set.h"
 #include "age/workload.h"
 #include "util/rng.h"
 
@@ -32,7 +32,7 @@ class PunchWorkload : public Drawing {
     std::uint64_t size = 0;   // bytes
     std::uint64_t count = 0;  // of holes, which gives the place of the next one
     std::uint64_t taken = 0;  // blocks
-    std::map<std::uint64_t, std::uint64_t> holes;  // of its blocks, as first -> end; apart
+    BlockSet holes;
   };
   // A hole in bytes; empty when the file is too small for it.
   struct Hole {
