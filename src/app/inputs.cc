@@ -111,6 +111,16 @@ std::string release_line(const std::string& text) {
   return {};
 }
 
+}  // namespace
+
+Status take_tunables(const NotedText& found, allocator::Tunables& tunables) {
+  if (allocator::read_recorded_tunables(tunables, found.text) == 0)
+    return error("{}: has no tunable: lines should read like 'mb_max_to_scan:200'", found.where);
+  return {};
+}
+
+namespace {
+
 struct RecordedKernel {
   allocator::Tunables tunables;
   std::string tunables_from;
@@ -126,8 +136,7 @@ Status read_tunables(const InputOptions& options, const capture::Capture* captur
                                   options.trace, "tunables"));
   if (!found) return {};
   recorded.mount = replay::read_mount(found->text, default_mount_options);
-  if (allocator::read_recorded_tunables(recorded.tunables, found->text) == 0)
-    return error("{}: has no tunable: lines should read like 'mb_max_to_scan:200'", found->where);
+  E4R_CHECK(take_tunables(*found, recorded.tunables));
   recorded.tunables_from = found->where;
   if (recorded.release.empty()) recorded.release = release_line(found->text);
   return {};

@@ -121,6 +121,9 @@ struct NotedText {
                                                      const std::string& trace,
                                                      const std::string& suffix);
 
+// Takes over the tunables in the text. Fails if it has no tunable.
+[[nodiscard]] Status take_tunables(const NotedText& found, allocator::Tunables& tunables);
+
 // The names of captures in commands that take several.
 
 // The image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE, split at the

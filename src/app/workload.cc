@@ -242,9 +242,7 @@ Result<Inputs> make_inputs(const InputOptions& given, const WorkloadOptions& wor
             noted(given.tunables_file, opened.capture ? &*opened.capture : nullptr,
                   capture::text_name::kTunables, {}, "tunables"));
     if (found) {
-      if (allocator::read_recorded_tunables(tunables, found->text) == 0)
-        return error("{}: has no tunable: lines should read like 'mb_max_to_scan:200'",
-                     found->where);
+      E4R_CHECK(take_tunables(*found, tunables));
       tunables_from = found->where;
     }
   }

@@ -22,7 +22,7 @@ struct WorkloadOptions {
 
 // Whether the workload is a file, which a command then reads.
 [[nodiscard]] bool is_workload_file(const std::string& workload);
-// The policy that makes the requests: the first one that is a model; legacy if there is none.
+// The first policy that is a model makes the requests. Without a model, legacy does.
 [[nodiscard]] const allocator::Policy* maker_of(
     const std::vector<const allocator::Policy*>& policies);
 

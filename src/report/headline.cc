@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/headline.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -110,9 +112,7 @@ std::string why_text(const ReplayReport& report, const results::Outcome& run) {
   if (sentences.empty() && &run != &report.runs.front())
     return fmt::format("There is no difference to {} to explain.",
                        report.runs.front().policy->name);
-  std::string out;
-  for (const std::string& sentence : sentences) out += (out.empty() ? "" : " ") + sentence;
-  return out;
+  return fmt::format("{}", fmt::join(sentences, " "));
 }
 
 }  // namespace

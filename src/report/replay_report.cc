@@ -129,11 +129,8 @@ std::vector<std::string> workload_text(const WorkloadFacts& workload) {
                                   format_count(workload.failed), format_size(workload.bytes_lost),
                                   format_size(workload.bytes_wanted)));
   if (workload.ignored.empty()) return out;
-  std::string names;
-  for (const std::string& setting : workload.ignored)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", setting);
-  out.push_back(
-      fmt::format("settings that change no allocation ({}): {}", workload.ignored.size(), names));
+  out.push_back(fmt::format("settings that change no allocation ({}): {}", workload.ignored.size(),
+                            fmt::join(workload.ignored, ", ")));
   return out;
 }
 
