@@ -12,13 +12,7 @@ set -euo pipefail
 table=$(realpath -m "${2:-/dev/null}")
 for tool in fio jq python3; do command -v $tool >/dev/null || skip "no $tool"; done
 
-# The policy of this kernel.
-case $(uname -r) in
-6.1.*) policy=linux-6.1 ;;
-6.12.*) policy=linux-6.12 ;;
-6.1[78].* | 6.19.* | 7.*) policy=linux-7.3 ;;
-*) skip "no policy is known for $(uname -r)" ;;
-esac
+choose_policy
 
 jobs=()
 # job NAME LINES...: writes a job file.

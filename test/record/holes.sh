@@ -8,12 +8,7 @@ set -euo pipefail
 # shellcheck source=test/record/loop.sh
 . "$(dirname "${BASH_SOURCE[0]}")/loop.sh"
 command -v python3 >/dev/null || skip "no python3"
-case $(uname -r) in
-6.1.*) policy=linux-6.1 ;;
-6.12.*) policy=linux-6.12 ;;
-6.1[78].* | 6.19.* | 7.*) policy=linux-7.3 ;;
-*) skip "no policy is known for $(uname -r)" ;;
-esac
+choose_policy
 
 cat >player <<'PLAYER'
 import ctypes, os, sys

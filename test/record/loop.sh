@@ -122,6 +122,17 @@ sync -f "$1"
 BUSY
 chmod +x busy
 
+# choose_policy: sets `policy` to this kernel's, or exits with status 77.
+# shellcheck disable=SC2034
+choose_policy() {
+    case $(uname -r) in
+    6.1.*) policy=linux-6.1 ;;
+    6.12.*) policy=linux-6.12 ;;
+    6.1[78].* | 6.19.* | 7.*) policy=linux-7.3 ;;
+    *) skip "no policy is known for $(uname -r)" ;;
+    esac
+}
+
 # percent FILE: prints the percentage of decisions that verify finds identical.
 percent() {
     "$e4replay" verify "$1" --no-progress --json - >verify.json 2>verify.err || [ $? = 3 ] ||

@@ -6,7 +6,6 @@
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
-schemas=$here/../../docs/schema
 # shellcheck source=test/watch/watch.sh
 source "$(dirname "$0")/watch.sh"
 
@@ -42,14 +41,7 @@ done
 [ "$(tell columns 2 name)" = legacy ] || bad "$(tell columns 2 name)"
 ok "$(tell identical) of $decisions decisions are identical, and the groups are the kernel's"
 
-python3 -W ignore - "$schemas" watch.out <<'VALIDATE'
-import json, pathlib, sys
-import jsonschema
-schemas = pathlib.Path(sys.argv[1])
-validator = jsonschema.Draft202012Validator(json.loads((schemas / "watch.schema.json").read_text()))
-for line in open(sys.argv[2]):
-    validator.validate(json.loads(line))
-VALIDATE
+validate_documents
 ok "each line is a document of the schema"
 
 # The flight recorder, while several processes write and remove.

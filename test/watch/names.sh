@@ -5,7 +5,6 @@
 #   names.sh E4REPLAY
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
-schemas=$(realpath "$(dirname "$0")")/../../docs/schema
 # shellcheck source=test/watch/watch.sh
 source "$(dirname "$0")/watch.sh"
 
@@ -72,14 +71,7 @@ wait_until is_file "$here" null
 umount "$fs"
 ok "what is mounted over it is not asked"
 
-python3 -W ignore - "$schemas" watch.out <<'VALIDATE'
-import json, pathlib, sys
-import jsonschema
-schemas = pathlib.Path(sys.argv[1])
-validator = jsonschema.Draft202012Validator(json.loads((schemas / "watch.schema.json").read_text()))
-for line in open(sys.argv[2]):
-    validator.validate(json.loads(line))
-VALIDATE
+validate_documents
 umount "$fs"
 wait "$watcher" || bad "status $? after an unmount: $(cat watch.err)"
 as_before

@@ -3,6 +3,7 @@
 # Sourced, with the script's arguments, by scripts that run `e4replay watch` on this machine's own kernel. Sets what
 # test/record/loop.sh sets. One watch after another writes to watch.out and watch.err; `watcher` is its pid. Exits with
 # status 77 where the kernel has no policy, too.
+schema=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../docs/schema/watch.schema.json")
 # shellcheck source=test/record/loop.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../record/loop.sh"
 
@@ -29,6 +30,16 @@ value = json.load(sys.stdin)
 for key in sys.argv[1:]:
     value = value[int(key) if isinstance(value, list) else key]
 print(value)' "$@"
+}
+# validate_documents: each line of watch.out must be a document of the schema.
+validate_documents() {
+    python3 -W ignore - "$schema" watch.out <<'VALIDATE'
+import json, pathlib, sys
+import jsonschema
+validator = jsonschema.Draft202012Validator(json.loads(pathlib.Path(sys.argv[1]).read_text()))
+for line in open(sys.argv[2]):
+    validator.validate(json.loads(line))
+VALIDATE
 }
 # wait_until COMMAND...: until it succeeds.
 wait_until() {
