@@ -3,7 +3,8 @@
 add_library(e4r_options INTERFACE)
 target_compile_options(e4r_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wformat=2 -Wimplicit-fallthrough
-  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor$<SEMICOLON>-Woverloaded-virtual>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor$<SEMICOLON>-Woverloaded-virtual>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wzero-as-null-pointer-constant>)
 # GCC 12 falsely warns of overlapping copies in "literal" + std::string() when it optimises (its bug 105651,
 # fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
