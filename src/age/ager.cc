@@ -16,7 +16,8 @@ EverUsed::EverUsed(const state::Source& source)
   for (std::uint32_t group = 0; group < geometry.groups; ++group)
     for (std::uint32_t at = 0; at < geometry.clusters_in(group); ++at)
       if (state::bitmap::test(source.groups[group].words, at))
-        used_[geometry.block_of(group, at)] = true;
+        std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(geometry.block_of(group, at)),
+                    static_cast<std::ptrdiff_t>(geometry.to_blocks(1)), true);
 }
 
 void EverUsed::add(std::uint64_t first, std::uint64_t count) {
@@ -63,9 +64,11 @@ Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions
       ever_used_(source) {
   for (std::uint32_t group = 0; group < geometry_.groups; ++group)
     if (!source.groups[group].corrupt)
-      free_ += state::bitmap::count_clear(source.groups[group].words, geometry_.clusters_in(group));
-  // A fiftieth of the file system, at most 4,096 blocks (ext4_set_resv_clusters).
-  kept_back_ = std::min<std::uint64_t>(geometry_.blocks_count / 50, 4096);
+      free_ += geometry_.to_blocks(
+          state::bitmap::count_clear(source.groups[group].words, geometry_.clusters_in(group)));
+  // A fiftieth of the file system, at most 4,096 clusters (ext4_set_resv_clusters).
+  const std::uint64_t clusters = geometry_.blocks_count >> geometry_.cluster_bits;
+  kept_back_ = geometry_.to_blocks(std::min<std::uint64_t>(clusters / 50, 4096));
 }
 
 // Makes room for a slot. There are as many slots as inodes: millions on a large disk.
@@ -77,6 +80,7 @@ void Ager::reach(std::uint32_t slot) {
   bytes_.resize(reached, 0);
   is_dirty_.resize(reached, false);
   was_emptied_.resize(reached, false);
+  is_open_.resize(reached, false);
 }
 
 Status Ager::apply(const Operation& operation) {
@@ -89,11 +93,14 @@ Status Ager::apply(const Operation& operation) {
     case Kind::remove:
       return empty(operation.slot);
     case Kind::write_at:
+      is_open_[operation.slot] = true;
       return write_at(operation);
     case Kind::direct:
+      is_open_[operation.slot] = true;
       return write_directly(operation);
     case Kind::extend:
     case Kind::reserve:
+      is_open_[operation.slot] = true;
       return preallocate(operation);
     case Kind::punch:
       return punch(operation);
@@ -109,7 +116,7 @@ Status Ager::apply(const Operation& operation) {
 
 // Writes back what is dirty, and commits.
 Status Ager::sync() {
-  for (const std::uint32_t slot : dirty_) E4R_CHECK(write_back(slot, false));
+  for (const std::uint32_t slot : dirty_) E4R_CHECK(write_back(slot, is_open_[slot]));
   dirty_.clear();
   return commit();
 }
@@ -228,7 +235,7 @@ Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::strin
   const ExtentTree& file = files_[part.slot];
   allocator::Request request;
   request.ino = options_.inodes[part.slot];
-  request.len = static_cast<std::uint32_t>(part.blocks);
+  request.len = static_cast<std::uint32_t>(geometry_.to_clusters(part.blocks));
   request.logical = static_cast<std::uint32_t>(part.logical);
   request.flags = mb::hint_data | part.flags;
   request.goal = file.goal_of(part.logical).value_or(inode_goal(part.slot));
@@ -248,10 +255,10 @@ Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::strin
   const bool was_reserved = (part.flags & mb::delalloc_reserved) != 0;
   // The kernel halves a request until the free blocks suffice.
   while (options_.goes_on_when_full && !was_reserved && request.len > 0 &&
-         !has_room(request.len, false))
+         !has_room(geometry_.to_blocks(request.len), false))
     request.len /= 2;
   if (request.len == 0) {
-    request.len = static_cast<std::uint32_t>(part.blocks);
+    request.len = static_cast<std::uint32_t>(geometry_.to_clusters(part.blocks));
     ++tally_.requests;
     ++tally_.failed;
     if (options_.refused_early) options_.refused_early(request);
@@ -259,9 +266,10 @@ Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::strin
   }
   E4R_TRY(const allocator::Decision decision, decide(request, what, may_be_refused));
   if (!decision.success || decision.len == 0) return false;
-  tally_.blocks += decision.len;
-  ever_used_.add(decision.block, decision.len);
-  E4R_CHECK(put(part.slot, {part.logical, {decision.block, decision.len}}));
+  const BlockRange run = {decision.block, geometry_.to_blocks(decision.len)};
+  tally_.blocks += run.count;
+  ever_used_.add(run.first, run.count);
+  E4R_CHECK(put(part.slot, {part.logical, run}));
   return true;
 }
 
@@ -320,7 +328,7 @@ Result<allocator::Decision> Ager::decide(const allocator::Request& request, std:
       return error("no space is left ({}): ask for less utilisation", what);
     ++tally_.failed;
   }
-  if (!failed) free_ -= std::min<std::uint64_t>(free_, decision.len);
+  if (!failed) free_ -= std::min(free_, geometry_.to_blocks(decision.len));
   times_.add(decision);
   tally_.hash.add(decision.block, decision.len);
   return decision;
@@ -341,20 +349,20 @@ Status Ager::empty(std::uint32_t slot) {
 
 void Ager::free(const BlockRange& run, bool file_data) {
   const bool at_once = geometry_.frees_at_once(file_data);
-  free_ += run.count;
-  Block block = run.first;
-  for (const std::uint64_t end = run.end(); block < end;) {
-    const std::uint32_t group = geometry_.group_of(block);
-    const std::uint32_t start = geometry_.cluster_in_group(block);
-    const std::uint64_t here =
-        std::min<std::uint64_t>(end - block, geometry_.clusters_in(group) - start);
+  // A node has a cluster of its own.
+  BlockRange left = {run.first, geometry_.whole_clusters_from(run.count)};
+  free_ += left.count;
+  while (left.count > 0) {
+    const BlockRange here = geometry_.front_in_group(left);
     // Just allocated blocks can always be given back.
-    static_cast<void>(decider_.free(group, start, static_cast<std::uint32_t>(here), file_data));
+    static_cast<void>(
+        decider_.free(geometry_.group_of(here.first), geometry_.cluster_in_group(here.first),
+                      static_cast<std::uint32_t>(geometry_.to_clusters(here.count)), file_data));
     if (at_once)
-      tally_.freed.add(static_cast<std::uint32_t>(here));
+      tally_.freed.add(static_cast<std::uint32_t>(here.count));
     else
-      freed_.push_back({block, here});
-    block += here;
+      freed_.push_back(here);
+    left = {here.end(), left.count - here.count};
   }
 }
 

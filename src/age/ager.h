@@ -23,7 +23,6 @@ namespace e4r::age {
 // drive that gets no discards keeps room for all of them.
 class EverUsed {
  public:
-  // The source must not be bigalloc.
   explicit EverUsed(const state::Source& source);
 
   // Blocks [first, first + count) of the file system are written.
@@ -85,23 +84,29 @@ struct AgerTally {
   std::uint64_t blocks = 0;                                    // blocks given to files
   std::uint64_t aligned = 0;                                   // requests of files with an extsize
   std::uint64_t refused = 0;     // aligned ones for which no aligned extent was found
-  std::uint64_t lost_bytes = 0;  // bytes that were not written because of a refusal
+  std::uint64_t lost_bytes = 0;  // bytes that were not written because of a refusal or no space
   // Requests without a result: there was no space. Only for programs that go on.
   std::uint64_t failed = 0;
   std::uint64_t punched = 0;  // blocks that holes gave back
   FreedRuns freed;
   allocator::DecisionHash hash;  // of all decisions
+
+  [[nodiscard]] std::uint64_t count(Operation::Kind kind) const {
+    return operations[static_cast<std::size_t>(kind)];
+  }
 };
 
 // Performs operations on a file system. Models the part of ext4 (Linux 6.1) between a system call
 // and the allocator that decides which requests are made. Inodes and directories exist from the
-// start. A file grows at its end (write, append), or it is written at any place (the operations
-// with an offset): not both. Requests of fallocate and of direct I/O come from their writer's CPU,
-// those of writeback from CPU 0.
+// start. A file grows at its end (write, append), and is closed after each of these operations, or
+// it is written at any place (the operations with an offset), and stays open until it is closed:
+// not both. Requests of fallocate and of direct I/O come from their writer's CPU, those of
+// writeback from CPU 0. With bigalloc, a file's part of a cluster counts as mapped to the cluster's
+// end: the kernel makes no request for what lies there (get_implied_cluster_alloc).
 class Ager {
  public:
   // `decider` decides for the file system of `source`, with every group loaded. Both must outlive
-  // the object. The file system must map files by extents and must not be bigalloc.
+  // the object. The file system must map files by extents.
   Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options);
 
   // The Error: the file system is full, the slot does not exist, the decider cannot go on, or
@@ -181,6 +186,7 @@ class Ager {
   std::vector<std::uint32_t> dirty_;  // slots, in the order in which they became dirty
   std::vector<bool> is_dirty_;
   std::vector<bool> was_emptied_;  // and not written since
+  std::vector<bool> is_open_;      // by operations with an offset; until it is closed
   std::vector<BlockRange> freed_;  // freed by the running transaction; each within one group
   std::unordered_map<std::uint32_t, Dirty> dirty_parts_;  // by slot: files written at any place
   std::uint64_t free_ = 0;       // blocks that the kernel counts as free: freed ones are, at once

@@ -46,8 +46,8 @@ Result<bool> Ager::map_holes(Part part, std::uint64_t from, std::uint64_t to, st
   bool cut = false;  // the last result was short, within a folio
   for (BlockSpan hole = next_hole(part.slot, from, to); !boost::icl::is_empty(hole);
        hole = next_hole(part.slot, hole.lower(), to)) {
-    part.logical = hole.lower();
-    part.blocks = std::min(boost::icl::length(hole), most);
+    part.logical = geometry_.whole_clusters_below(hole.lower());
+    part.blocks = std::min(hole.upper() - part.logical, most);
     if (cut) part.blocks = std::min(part.blocks, part.folio - part.logical % part.folio);
     E4R_TRY(const bool given,
             give_blocks(part, false, fmt::format("blocks asked for: {}", part.blocks)));
@@ -67,7 +67,10 @@ Result<bool> Ager::map_holes(Part part, std::uint64_t from, std::uint64_t to, st
 
 Status Ager::write_at(const Operation& operation) {
   const std::uint32_t slot = operation.slot;
-  const std::uint64_t from = operation.offset >> geometry_.block_bits, to = end_block(operation);
+  const std::uint64_t first = operation.offset >> geometry_.block_bits;
+  const std::uint64_t end = end_block(operation);
+  const std::uint64_t from = geometry_.whole_clusters_below(first);
+  const std::uint64_t to = geometry_.whole_clusters_from(end);
   Dirty& dirty = dirty_parts_[slot];
   const std::uint64_t wanted =
       std::min(count_missing(dirty.blocks, {from, to}), holes(slot, from, to));
@@ -78,7 +81,7 @@ Status Ager::write_at(const Operation& operation) {
     return {};
   }
   dirty.blocks += BlockSpan(from, to);
-  if (options_.large_folios) dirty.folio = std::max(dirty.folio, std::bit_floor(to - from));
+  if (options_.large_folios) dirty.folio = std::max(dirty.folio, std::bit_floor(end - first));
   dirty.reserved += wanted;
   reserved_ += wanted;
   bytes_[slot] = std::max(bytes_[slot], operation.offset + operation.bytes);
@@ -109,12 +112,15 @@ Status Ager::preallocate(const Operation& operation) {
   return {};
 }
 
-// Whole blocks become a hole (ext4_punch_hole). What waits for writeback there is written first.
+// Whole blocks become a hole (ext4_punch_hole), and whole clusters are given back. What waits for
+// writeback there is written first.
 Status Ager::punch(const Operation& operation) {
   const std::uint32_t slot = operation.slot, bits = geometry_.block_bits;
   E4R_CHECK(write_back(slot, true));
-  const std::uint64_t from = (operation.offset + (1ull << bits) - 1) >> bits;
-  const std::uint64_t to = (operation.offset + operation.bytes) >> bits;
+  const std::uint64_t from =
+      geometry_.whole_clusters_from((operation.offset + (1ull << bits) - 1) >> bits);
+  const std::uint64_t to =
+      geometry_.whole_clusters_below((operation.offset + operation.bytes) >> bits);
   if (from >= to) return {};
   decider_.discard_inode(options_.inodes[slot], 0);
   std::vector<ExtentTree::NodeGoal> nodes;
@@ -132,6 +138,7 @@ Status Ager::punch(const Operation& operation) {
 
 // Preallocations stay while data waits for writeback (ext4_release_file).
 Status Ager::close(std::uint32_t slot) {
+  is_open_[slot] = false;
   if (!is_dirty_[slot]) decider_.discard_inode(options_.inodes[slot], 0);
   return decider_.status();
 }

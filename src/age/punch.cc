@@ -17,7 +17,7 @@ constexpr double kOfDirectories = 0.01;  // of removals
 constexpr std::uint64_t kLeastUnits = 3;
 // Room that new files leave, as Filestorm's safe margin.
 constexpr std::uint64_t kMargin = 1 << 20;
-// Freed blocks that wait for a commit, as a share of the other free blocks.
+// Freed clusters that wait for a commit, as a share of the other free clusters.
 constexpr std::uint64_t kUncommittedShare = 4;
 // The age counts as reached at this share of the utilisation, or after this much more turnover.
 constexpr double kNear = 0.97;
@@ -50,7 +50,7 @@ double PunchWorkload::fullness() const {
 }
 
 std::uint64_t PunchWorkload::room_left() const {
-  const std::uint64_t bytes = (room_ - std::min(room_, taken_)) * options_.block_size;
+  const std::uint64_t bytes = (room_ - std::min(room_, taken_)) * options_.cluster_size;
   return bytes > kMargin + profile_.punch ? (bytes - kMargin) / profile_.punch * profile_.punch : 0;
 }
 
@@ -85,7 +85,7 @@ void PunchWorkload::give_back(std::uint32_t slot, std::uint64_t from, std::uint6
 
 void PunchWorkload::extend(Operation& operation, std::uint32_t slot, std::uint64_t size) {
   File& file = files_[slot];
-  const std::uint64_t block = options_.block_size;
+  const std::uint64_t block = options_.cluster_size;
   operation = {Operation::Kind::extend, slot, size - file.size, file.size};
   const std::uint64_t more = (size + block - 1) / block - (file.size + block - 1) / block;
   file.size = size;
@@ -124,7 +124,7 @@ bool PunchWorkload::grow_one(Operation& operation) {
 bool PunchWorkload::shorten_one(Operation& operation) {
   const std::uint32_t slot = any();
   File& file = files_[slot];
-  const std::uint64_t had = file.size, block = options_.block_size;
+  const std::uint64_t had = file.size, block = options_.cluster_size;
   const std::uint64_t least = std::max(had / 2, profile_.punch);
   if (least >= had) return false;
   const std::uint64_t size = rng_.between(least, had);
@@ -149,7 +149,7 @@ bool PunchWorkload::punch_one(Operation& operation) {
     if (hole.empty()) continue;
     ++files_[slot].count;
     operation = {Operation::Kind::punch, slot, hole.to - hole.from, hole.from};
-    const std::uint64_t block = options_.block_size;
+    const std::uint64_t block = options_.cluster_size;
     const std::uint64_t from = (hole.from + block - 1) / block, to = hole.to / block;
     if (from < to) give_back(slot, from, to);
     return true;
@@ -192,8 +192,9 @@ bool PunchWorkload::next(Operation& operation) {
   const bool is_near = static_cast<double>(taken_) >= kNear * static_cast<double>(room_);
   const bool end =
       written_ >= wanted_ &&
-      (is_near || vacant_.empty() || written_ / kLonger >= wanted_ + room_ * options_.block_size);
-  const std::uint64_t free = options_.blocks - std::min(options_.blocks, options_.used + taken_);
+      (is_near || vacant_.empty() || written_ / kLonger >= wanted_ + room_ * options_.cluster_size);
+  const std::uint64_t free =
+      options_.clusters - std::min(options_.clusters, options_.used + taken_);
   if (end || static_cast<double>(since_sync_) >= profile_.sync_every ||
       freed_ * kUncommittedShare > free) {
     operation = {};

@@ -31,7 +31,7 @@ class PunchWorkload : public Drawing {
   struct File {
     std::uint64_t size = 0;   // bytes
     std::uint64_t count = 0;  // of holes, which gives the place of the next one
-    std::uint64_t taken = 0;  // blocks
+    std::uint64_t taken = 0;  // clusters
     BlockSet holes;
   };
   // A hole in bytes; empty when the file is too small for it.
@@ -61,7 +61,7 @@ class PunchWorkload : public Drawing {
   std::vector<File> files_;             // by slot
   std::vector<std::uint32_t> vacant_;   // slots; the last one is used next
   std::vector<std::uint32_t> alive_;    // slots
-  std::uint64_t room_ = 0, taken_ = 0;  // blocks that files may use, and that they use
+  std::uint64_t room_ = 0, taken_ = 0;  // clusters that files may use, and that they use
   std::uint64_t written_ = 0, wanted_ = 0;
   std::uint64_t since_sync_ = 0, freed_ = 0;
   bool ended_ = false;

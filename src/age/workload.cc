@@ -2,10 +2,13 @@
 #include "age/workload.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 #include <sstream>
+
+#include "util/text.h"
 
 namespace e4r::age {
 namespace {
@@ -114,29 +117,66 @@ namespace {
 
 // A file has at most this part of the room: a single file cannot age a file system.
 constexpr std::uint64_t kLargestShare = 64;
-// Freed blocks that wait for a commit, as a share of the other free blocks.
+// Freed clusters that wait for a commit, as a share of the other free clusters.
 constexpr std::uint64_t kWaitingShare = 4;
 
 }  // namespace
 
+namespace {
+
+// How a kind is written: a letter, and the numbers that follow it.
+struct Form {
+  char letter = 0;
+  bool slot = false, offset = false, bytes = false;
+};
+constexpr std::array<Form, kOperationKinds> kForms = {{
+    // in the order of Kind
+    {'w', true, false, true},
+    {'a', true, false, true},
+    {'r', true, false, false},
+    {'s', false, false, false},
+    {'W', true, true, true},
+    {'D', true, true, true},
+    {'f', true, true, true},
+    {'k', true, true, true},
+    {'p', true, true, true},
+    {'y', true, false, false},
+    {'c', true, false, false},
+}};
+
+// Takes a blank and a number off the front. Returns false if there is none, or a larger one.
+bool take_number(std::string_view& rest, std::uint64_t& number, std::uint64_t most) {
+  if (!rest.starts_with(' ')) return false;
+  const auto [end, ec] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), number);
+  if (ec != std::errc() || number > most) return false;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  return true;
+}
+
+}  // namespace
+
 std::string text_of(const Operation& operation) {
-  using Kind = Operation::Kind;
-  static constexpr std::string_view kLetters = "warsWDfkpyc";  // in the order of Kind
-  static_assert(kLetters.size() == kOperationKinds);
-  const char letter = kLetters[static_cast<std::size_t>(operation.kind)];
-  switch (operation.kind) {
-    case Kind::sync:
-      return std::string(1, letter);
-    case Kind::remove:
-    case Kind::flush:
-    case Kind::close:
-      return fmt::format("{} {}", letter, operation.slot);
-    case Kind::write:
-    case Kind::append:
-      return fmt::format("{} {} {}", letter, operation.slot, operation.bytes);
-    default:
-      return fmt::format("{} {} {} {}", letter, operation.slot, operation.offset, operation.bytes);
-  }
+  const Form& form = kForms[static_cast<std::size_t>(operation.kind)];
+  std::string out(1, form.letter);
+  if (form.slot) out += fmt::format(" {}", operation.slot);
+  if (form.offset) out += fmt::format(" {}", operation.offset);
+  if (form.bytes) out += fmt::format(" {}", operation.bytes);
+  return out;
+}
+
+Result<Operation> parse_operation(std::string_view line) {
+  const auto form = std::ranges::find(kForms, line.empty() ? '\0' : line.front(), &Form::letter);
+  std::string_view rest = line.substr(std::min<std::size_t>(line.size(), 1));
+  Operation out;
+  std::uint64_t slot = 0;
+  if (form == kForms.end() || (form->slot && !take_number(rest, slot, UINT32_MAX)) ||
+      (form->offset && !take_number(rest, out.offset, UINT64_MAX)) ||
+      (form->bytes && !take_number(rest, out.bytes, UINT64_MAX)) || !rest.empty() ||
+      (form->offset && out.bytes == 0))
+    return error("'{}' is no operation: docs/ageing.md lists them", printable(line));
+  out.kind = static_cast<Operation::Kind>(form - kForms.begin());
+  out.slot = static_cast<std::uint32_t>(slot);
+  return out;
 }
 
 Result<Until> parse_until(const std::string& text) {
@@ -166,19 +206,20 @@ Result<Until> parse_until(const std::string& text) {
 
 std::uint64_t room_of(const AgeingWorkloadOptions& options) {
   const auto top =
-      static_cast<std::uint64_t>(options.until.utilisation * static_cast<double>(options.blocks));
+      static_cast<std::uint64_t>(options.until.utilisation * static_cast<double>(options.clusters));
   return top - std::min(top, options.used);
 }
 
 std::uint64_t wanted_of(const AgeingWorkloadOptions& options) {
-  return static_cast<std::uint64_t>(options.until.turnover * static_cast<double>(options.blocks)) *
-         options.block_size;
+  return static_cast<std::uint64_t>(options.until.turnover *
+                                    static_cast<double>(options.clusters)) *
+         options.cluster_size;
 }
 
 Status check_room(const AgeingWorkloadOptions& options) {
   if (room_of(options) == 0)
     return error("{:.1f} % of the blocks are in use already: no room for files up to {:.1f} %",
-                 100.0 * static_cast<double>(options.used) / static_cast<double>(options.blocks),
+                 100.0 * static_cast<double>(options.used) / static_cast<double>(options.clusters),
                  100 * options.until.utilisation);
   if (options.slots == 0) return error("no slots: there is no inode to write to");
   return {};
@@ -200,12 +241,12 @@ AgeingWorkload::AgeingWorkload(const Profile& profile, const AgeingWorkloadOptio
   std::iota(vacant_.rbegin(), vacant_.rend(), 0u);
   for (const Step& step : profile_.sizes) weights_ += step.weight;
   room_ = room_of(options);
-  largest_ = std::max<std::uint64_t>(room_ / kLargestShare, 1) * options.block_size;
+  largest_ = std::max<std::uint64_t>(room_ / kLargestShare, 1) * options.cluster_size;
   wanted_ = wanted_of(options);
 }
 
-std::uint64_t AgeingWorkload::blocks_of(std::uint64_t bytes) const {
-  return (bytes + options_.block_size - 1) / options_.block_size;
+std::uint64_t AgeingWorkload::clusters_of(std::uint64_t bytes) const {
+  return (bytes + options_.cluster_size - 1) / options_.cluster_size;
 }
 
 // Draws evenly by the logarithm between the limits of a step.
@@ -223,12 +264,12 @@ std::uint64_t AgeingWorkload::draw_size() {
 }
 
 void AgeingWorkload::write(Operation& operation, std::uint32_t slot, std::uint64_t bytes) {
-  const std::uint64_t before = blocks_of(sizes_[slot]);
+  const std::uint64_t before = clusters_of(sizes_[slot]);
   operation = {sizes_[slot] == 0 ? Operation::Kind::write : Operation::Kind::append, slot, bytes};
   sizes_[slot] += bytes;
-  const std::uint64_t more = blocks_of(sizes_[slot]) - before;
+  const std::uint64_t more = clusters_of(sizes_[slot]) - before;
   taken_ += more;
-  written_ += more * options_.block_size;
+  written_ += more * options_.cluster_size;
 }
 
 void AgeingWorkload::create_one(Operation& operation) {
@@ -252,8 +293,8 @@ bool AgeingWorkload::change_one(Operation& operation) {
   }
   rewriting_ = slot;
   operation = {Operation::Kind::remove, slot, 0};
-  freed_ += blocks_of(sizes_[slot]);
-  taken_ -= blocks_of(sizes_[slot]);
+  freed_ += clusters_of(sizes_[slot]);
+  taken_ -= clusters_of(sizes_[slot]);
   sizes_[slot] = 0;
   return true;
 }
@@ -261,8 +302,8 @@ bool AgeingWorkload::change_one(Operation& operation) {
 void AgeingWorkload::remove_one(Operation& operation) {
   const std::uint32_t slot = files_.take(rng_);
   operation = {Operation::Kind::remove, slot, 0};
-  freed_ += blocks_of(sizes_[slot]);
-  taken_ -= blocks_of(sizes_[slot]);
+  freed_ += clusters_of(sizes_[slot]);
+  taken_ -= clusters_of(sizes_[slot]);
   sizes_[slot] = 0;
   vacant_.push_back(slot);
 }
@@ -270,7 +311,8 @@ void AgeingWorkload::remove_one(Operation& operation) {
 bool AgeingWorkload::next(Operation& operation) {
   if (ended_) return false;
   const bool full = taken_ >= room_ || vacant_.empty();
-  const std::uint64_t free = options_.blocks - std::min(options_.blocks, options_.used + taken_);
+  const std::uint64_t free =
+      options_.clusters - std::min(options_.clusters, options_.used + taken_);
   const bool end = full && rewriting_ == kNone && written_ >= wanted_;
   if (end || static_cast<double>(since_sync_) >= profile_.sync_every ||
       freed_ * kWaitingShare > free) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "age/profile.h"
@@ -72,21 +73,23 @@ struct Operation {
 };
 inline constexpr std::size_t kOperationKinds = static_cast<std::size_t>(Operation::Kind::close) + 1;
 // "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s"; with an offset "W SLOT OFFSET BYTES", "D"
-// (direct), "f" (extend), "k" (reserve), "p" (punch); "y SLOT" (flush), "c SLOT" (close).
+// (direct), "f" (extend), "k" (reserve), "p" (punch); "y SLOT" (flush), "c SLOT" (close). Numbers
+// are decimal. With an offset, there is a byte at least.
 [[nodiscard]] std::string text_of(const Operation& operation);
+[[nodiscard]] Result<Operation> parse_operation(std::string_view line);
 
 // How far to age a file system.
 struct Until {
-  double utilisation = 0.8;  // share of its blocks in use, including those in use at the start
+  double utilisation = 0.8;  // share of its clusters in use, including those in use at the start
   double turnover = 1;       // bytes written, in file system sizes
 };
 // "utilisation 0.8, turnover 10x". Either part may stand alone, in any order.
 [[nodiscard]] Result<Until> parse_until(const std::string& text);
 
 struct AgeingWorkloadOptions {
-  std::uint64_t blocks = 0;      // of the file system
-  std::uint64_t used = 0;        // blocks in use at the start
-  std::uint32_t block_size = 0;  // bytes
+  std::uint64_t clusters = 0;      // of the file system
+  std::uint64_t used = 0;          // clusters in use at the start
+  std::uint32_t cluster_size = 0;  // bytes: a block's, without bigalloc
   std::uint32_t slots = 0;
   Until until;
   std::uint64_t seed = 1;
@@ -130,7 +133,7 @@ class AgeingWorkload : public Drawing {
 
  private:
   AgeingWorkload(const Profile& profile, const AgeingWorkloadOptions& options);
-  [[nodiscard]] std::uint64_t blocks_of(std::uint64_t bytes) const;
+  [[nodiscard]] std::uint64_t clusters_of(std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t draw_size();
   void remove_one(Operation& operation);
   void create_one(Operation& operation);
@@ -144,12 +147,12 @@ class AgeingWorkload : public Drawing {
   std::vector<std::uint64_t> sizes_;   // bytes, by slot
   std::vector<std::uint32_t> vacant_;  // slots; the last one is used next
   double weights_ = 0;                 // sum over all sizes
-  std::uint64_t room_ = 0;             // blocks that files may use
-  std::uint64_t taken_ = 0;            // blocks that files use
+  std::uint64_t room_ = 0;             // clusters that files may use
+  std::uint64_t taken_ = 0;            // clusters that files use
   std::uint64_t largest_ = 0;          // size limit of a file in bytes
   std::uint64_t written_ = 0, wanted_ = 0;
   std::uint64_t since_sync_ = 0;
-  std::uint64_t freed_ = 0;  // blocks, since the last sync
+  std::uint64_t freed_ = 0;  // clusters, since the last sync
   std::uint32_t rewriting_ = kNone;
   bool ended_ = false;
   static constexpr std::uint32_t kNone = UINT32_MAX;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "age/listed.h"
 #include "age/punch.h"
 #include "app/setups.h"
 #include "replay/load.h"
@@ -12,8 +13,6 @@
 namespace e4r::app {
 
 Status check_shape(const image::Image& image, const std::string& name) {
-  if (image.superblock().cluster_bits != 0)
-    return error("{}: is a bigalloc file system, and ageing does not support these", name);
   if (!image.superblock().features.extents)
     return error("{}: maps files by indirect blocks, and ageing does not support these", name);
   if (!image.bad_groups().empty())
@@ -35,6 +34,22 @@ std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g, const G
   return out;
 }
 
+age::AgeingWorkloadOptions space_to_age(const state::Source& source) {
+  const Geometry& geometry = source.geometry;
+  age::AgeingWorkloadOptions out;
+  out.clusters = geometry.blocks_count >> geometry.cluster_bits;
+  out.used = out.clusters - geometry.to_clusters(results::outcome_of(source).free.extents.blocks);
+  out.cluster_size = geometry.block_size() << geometry.cluster_bits;
+  return out;
+}
+
+bool has_large_folios(const allocator::Policy& policy) {
+  if (policy.releases.empty()) return false;
+  const allocator::Release& first = policy.releases.front().first;
+  return std::pair(first.major, first.minor) >=
+         std::pair(decltype(first.major){6}, decltype(first.minor){16});
+}
+
 Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const std::string& path,
                                               const std::string& name, AgeingOptions options) {
   E4R_CHECK(check_shape(image, name));
@@ -51,15 +66,20 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
   ager.tunables = tunables;
   ager.inodes = wanted.inodes.empty() ? spread_inodes(superblock, source.geometry) : wanted.inodes;
   out->slots_ = static_cast<std::uint32_t>(ager.inodes.size());
+  ager.large_folios = has_large_folios(*wanted.policy);
+  ager.goes_on_when_full = wanted.operations.has_value();
   out->start_ = results::outcome_of(source);
-  age::AgeingWorkloadOptions workload;
-  workload.blocks = source.geometry.blocks_count;
-  workload.used = source.geometry.blocks_count - out->start_.free.extents.blocks;
-  workload.block_size = superblock.block_size();
-  workload.slots = out->slots_;
-  workload.until = wanted.until;
-  workload.seed = wanted.seed;
-  E4R_TRY(out->workload_, age::draw_for(wanted.profile, workload));
+  if (wanted.operations) {
+    const age::FileLimits limits = {out->slots_, superblock.block_size()};
+    E4R_TRY(out->workload_,
+            age::ListedWorkload::read(*wanted.operations, wanted.operations_from, limits));
+  } else {
+    age::AgeingWorkloadOptions workload = space_to_age(source);
+    workload.slots = out->slots_;
+    workload.until = wanted.until;
+    workload.seed = wanted.seed;
+    E4R_TRY(out->workload_, age::draw_for(wanted.profile, workload));
+  }
   E4R_TRY(out->decider_, make_decider(*wanted.policy, tunables, {source, path, name}, true));
   out->ager_ = std::make_unique<age::Ager>(*out->decider_, source, std::move(ager));
   return out;

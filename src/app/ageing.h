@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,23 +29,32 @@ struct AgeingOptions {
   age::Writing writing = age::Writing::delayed;
   std::uint32_t pid = 0;              // the writer's pid
   std::vector<std::uint32_t> inodes;  // inodes for the files; empty: spread over the disk
+  // Operations to perform (age/listed.h), and where they come from. Then profile, age and seed do
+  // not count. A request without space fails, and the next operation follows.
+  std::optional<std::string> operations;
+  std::string operations_from;
 };
+
+// The space of a file system, for what draws operations.
+[[nodiscard]] age::AgeingWorkloadOptions space_to_age(const state::Source& source);
+
+// Whether the policy's kernel has large folios: ext4 has had them since 6.16.
+[[nodiscard]] bool has_large_folios(const allocator::Policy& policy);
 
 // Inodes of files, not of directories, spread over the flex groups as directories would be.
 [[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
                                                        const Geometry& geometry);
 
-// Fails for a file system that ageing does not support: bigalloc, files with indirect blocks,
-// damaged groups.
+// Fails for a file system that ageing does not support: files with indirect blocks, damaged groups.
 [[nodiscard]] Status check_shape(const image::Image& image, const std::string& name);
 
 // One ageing of one file system.
 class Ageing {
  public:
   // `image` is the file system at the start. A kernel's code opens it again under `path`. Fails for
-  // a file system that ageing does not support (bigalloc, files with indirect blocks, damaged
-  // groups), for an invalid setting, if there is too little room for the utilisation, or if a
-  // kernel does not start.
+  // a file system that ageing does not support (files with indirect blocks, damaged groups), for an
+  // invalid setting, if there is too little room for the utilisation, or if a kernel does not
+  // start.
   [[nodiscard]] static Result<std::unique_ptr<Ageing>> begin(const image::Image& image,
                                                              const std::string& path,
                                                              const std::string& name,

@@ -55,14 +55,6 @@ Result<std::vector<std::uint32_t>> free_inodes(const image::Image& image, std::u
   return out;
 }
 
-// Whether the policy's kernel has large folios: ext4 has had them since 6.16.
-bool has_large_folios(const allocator::Policy& policy) {
-  if (policy.releases.empty()) return false;
-  const allocator::Release& first = policy.releases.front().first;
-  return std::pair(first.major, first.minor) >=
-         std::pair(decltype(first.major){6}, decltype(first.minor){16});
-}
-
 std::uint64_t count_free_inodes(const image::Image& image) {
   std::uint64_t out = 0;
   for (const image::GroupInfo& info : image.groups()) out += info.bad() ? 0 : info.free_inodes;
@@ -117,15 +109,11 @@ class Player {
 };
 
 Status Player::prepare_profile() {
-  const Geometry& geometry = source_.geometry;
-  age::AgeingWorkloadOptions options;
-  options.blocks = geometry.blocks_count;
-  options.used = options.blocks - results::outcome_of(source_).free.extents.blocks;
-  options.block_size = geometry.block_size();
+  age::AgeingWorkloadOptions options = space_to_age(source_);
   options.slots = static_cast<std::uint32_t>(inodes_.size());
   options.seed = wanted_.seed;
   // Half of the free space, by a tenth of the file system's size.
-  const double used = static_cast<double>(options.used) / static_cast<double>(options.blocks);
+  const double used = static_cast<double>(options.used) / static_cast<double>(options.clusters);
   std::string until = fmt::format("utilisation {:.4f}, turnover 0.1", used / 2 + 0.5);
   if (used / 2 + 0.5 > 0.97) until = "utilisation 0.97, turnover 0.1";
   if (!wanted_.until.empty()) until += ", " + wanted_.until;

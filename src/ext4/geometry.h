@@ -136,6 +136,13 @@ struct Geometry {
   [[nodiscard]] std::uint64_t to_blocks(std::uint64_t clusters) const {
     return clusters << cluster_bits;
   }
+  // A number of blocks, rounded to whole clusters.
+  [[nodiscard]] std::uint64_t whole_clusters_from(std::uint64_t blocks) const {
+    return to_blocks(to_clusters(blocks));
+  }
+  [[nodiscard]] std::uint64_t whole_clusters_below(std::uint64_t blocks) const {
+    return to_blocks(blocks >> cluster_bits);
+  }
   // The blocks of a file of `bytes` bytes (rounded up).
   [[nodiscard]] std::uint64_t blocks_of_bytes(std::uint64_t bytes) const {
     return (bytes + (1ull << block_bits) - 1) >> block_bits;

@@ -2,8 +2,11 @@
 #include "report/aged.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <boost/json.hpp>
+#include <numeric>
 
 #include "json/text.h"
 #include "report/json_parts.h"
@@ -78,50 +81,86 @@ std::string extsize_text(const age::AgerTally& tally) {
                      format_size(tally.lost_bytes));
 }
 
+// What was done, by kind.
+std::string operations_text(const age::AgerTally& tally) {
+  using Kind = age::Operation::Kind;
+  struct Done {
+    const char* name;
+    std::uint64_t count;
+    bool always;
+  };
+  const std::array<Done, 9> all = {{
+      {"writes", tally.count(Kind::write), true},
+      {"appends", tally.count(Kind::append), true},
+      {"files emptied", tally.count(Kind::remove), true},
+      {"syncs", tally.count(Kind::sync), true},
+      {"writes at offsets", tally.count(Kind::write_at), false},
+      {"direct writes", tally.count(Kind::direct), false},
+      {"fallocates", tally.count(Kind::extend) + tally.count(Kind::reserve), false},
+      {"holes", tally.count(Kind::punch), false},
+      {"fsyncs", tally.count(Kind::flush), false},
+  }};
+  std::vector<std::string> shown;
+  for (const Done& done : all)
+    if (done.always || done.count > 0)
+      shown.push_back(fmt::format("{} {}", format_count(done.count), done.name));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+// Where the operations come from.
+std::string origin_text(const AgedReport& r) {
+  if (!r.operations_from.empty()) return "operations of " + escape(r.operations_from);
+  return fmt::format("profile {}, seed {}", escape(r.profile), r.seed);
+}
+
+// Empty when every request found space.
+std::string failed_text(const age::AgerTally& tally) {
+  if (tally.failed == 0) return {};
+  return fmt::format("no space     for {} requests; {} not written\n", format_count(tally.failed),
+                     format_size(tally.lost_bytes));
+}
+
 }  // namespace
 
 std::string aged_text(const AgedReport& r) {
   const results::Outcome& end = r.end;
   const results::Aged& aged = *end.aged;
-  const auto count = [&aged](age::Operation::Kind kind) {
-    return aged.tally.operations[static_cast<std::size_t>(kind)];
-  };
-  using Kind = age::Operation::Kind;
-  const std::uint64_t writes = count(Kind::write), appends = count(Kind::append);
-  const std::uint64_t removals = count(Kind::remove), syncs = count(Kind::sync);
-  const std::uint64_t spaces = count(Kind::extend), holes = count(Kind::punch);
+  const std::uint64_t operations =
+      std::accumulate(aged.tally.operations.begin(), aged.tally.operations.end(), std::uint64_t{0});
   std::string out = fmt::format(
-      "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
-      "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs{}\n"
+      "{}: {}, {} blocks, {} groups; {}, policy {}\n"
+      "operations   {} in {:.1f} s: {}\n"
       "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
       "searches     {} groups considered, {} extents scanned\n"
       "{}"
       "utilisation  {:.1f} %\n"
       "files        {}\n",
       escape(r.output), format_size(size_of(r)), format_size(r.superblock.block_size()),
-      format_count(r.superblock.groups), escape(r.profile), r.seed, end.policy->name,
-      format_count(writes + appends + removals + syncs + spaces + holes), end.elapsed_s,
-      format_count(writes), format_count(appends), format_count(removals), format_count(syncs),
-      spaces + holes == 0
-          ? ""
-          : fmt::format(", {} fallocates, {} holes", format_count(spaces), format_count(holes)),
-      format_size(aged.bytes_written), figure_of(end, "age/turnover"),
-      format_count(end.tally.requests), format_count(aged.tally.tree_nodes),
-      format_count(*end.searches.groups_considered()), format_count(*end.searches.extents_scanned),
-      times_text(end.times), 100 * figure_of(end, "age/utilisation"), files_text(end.files));
+      format_count(r.superblock.groups), origin_text(r), end.policy->name, format_count(operations),
+      end.elapsed_s, operations_text(aged.tally), format_size(aged.bytes_written),
+      figure_of(end, "age/turnover"), format_count(end.tally.requests),
+      format_count(aged.tally.tree_nodes), format_count(*end.searches.groups_considered()),
+      format_count(*end.searches.extents_scanned), times_text(end.times),
+      100 * figure_of(end, "age/utilisation"), files_text(end.files));
   return out + free_text("start", r.start) + free_text("aged", end) + aligned_text(end) +
-         extsize_text(aged.tally) +
+         extsize_text(aged.tally) + failed_text(aged.tally) +
          "The inodes are the start image's, so e2fsck finds used blocks without an owner.\n";
 }
 
 std::string aged_json(const AgedReport& r) {
   json::object doc = {{"schema", "e4replay-age/1"}, {"image", image_json(r.output, r.superblock)}};
-  doc["age"] = json::object{{"profile", r.profile},
-                            {"profile_source", r.profile_source},
-                            {"seed", r.seed},
-                            {"policy", r.end.policy->name},
-                            {"decisions_hash", fmt::format("{:016x}", r.end.decisions_hash)},
-                            {"elapsed_s", r.end.elapsed_s}};
+  json::object age;
+  if (r.operations_from.empty()) {
+    age["profile"] = r.profile;
+    age["profile_source"] = r.profile_source;
+    age["seed"] = r.seed;
+  } else {
+    age["operations"] = valid_utf8(r.operations_from);
+  }
+  age["policy"] = r.end.policy->name;
+  age["decisions_hash"] = fmt::format("{:016x}", r.end.decisions_hash);
+  age["elapsed_s"] = r.end.elapsed_s;
+  doc["age"] = std::move(age);
   put_rows(doc, r.end, results::Teller::age);
   put_lists(doc["aged"].as_object(), r.end);
   json::object start;

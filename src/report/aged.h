@@ -13,6 +13,7 @@ namespace e4r::report {
 struct AgedReport {
   std::string output;
   image::SuperblockInfo superblock;
+  std::string operations_from;  // the file of the operations; empty: they were drawn
   std::string profile, profile_source;
   std::uint64_t seed = 0;
   results::Outcome start, end;

@@ -60,8 +60,10 @@ void add_tally(Rows& out) {
   out.push_back(allocated);
   Row failed =
       common(tallied("failed, no space", "failed", &Tally::failed, Show::always, Better::lower));
-  failed.told = kReplay | kReview | kWatch | kMetrics;
-  failed.names = {{Teller::metrics, "failed_requests", "Requests that found no space."}};
+  failed.of = [](Of o) -> Value { return o.tally.failed; };
+  failed.told = kReplay | kReview | kAge | kWatch | kMetrics;
+  failed.names = {{Teller::age, "age/failed"},
+                  {Teller::metrics, "failed_requests", "Requests that found no space."}};
   out.push_back(failed);
   out.push_back(tallied("metadata requests", "metadata_requests", &Tally::metadata));
   out.push_back(
@@ -286,14 +288,15 @@ void add_ageing(Rows& out) {
                    .told = kAge});
   };
   using Old = const Aged&;
-  for (const auto& [key, kind] : {std::pair("age/writes", age::Operation::Kind::write),
-                                  std::pair("age/appends", age::Operation::Kind::append),
-                                  std::pair("age/removals", age::Operation::Kind::remove),
-                                  std::pair("age/syncs", age::Operation::Kind::sync),
-                                  std::pair("age/fallocates", age::Operation::Kind::extend),
-                                  std::pair("age/holes", age::Operation::Kind::punch)})
-    add(key, Unit::count,
-        [at = static_cast<std::size_t>(kind)](Of, Old a) { return a.tally.operations[at]; });
+  using Kind = age::Operation::Kind;
+  for (const auto& [key, kind] :
+       {std::pair("age/writes", Kind::write), std::pair("age/appends", Kind::append),
+        std::pair("age/writes_at", Kind::write_at), std::pair("age/direct_writes", Kind::direct),
+        std::pair("age/removals", Kind::remove), std::pair("age/syncs", Kind::sync),
+        std::pair("age/fsyncs", Kind::flush), std::pair("age/holes", Kind::punch)})
+    add(key, Unit::count, [kind](Of, Old a) { return a.tally.count(kind); });
+  add("age/fallocates", Unit::count,
+      [](Of, Old a) { return a.tally.count(Kind::extend) + a.tally.count(Kind::reserve); });
   add("age/bytes_written", Unit::bytes, [](Of, Old a) { return a.bytes_written; });
   const auto bytes_of = [](Of o) { return o.geometry.blocks_count * o.geometry.block_size(); };
   add("age/turnover", Unit::count,

@@ -21,9 +21,9 @@ constexpr std::uint32_t kBlockBytes = 4096;
 
 AgeingWorkloadOptions punch_options(std::uint64_t seed) {
   AgeingWorkloadOptions out;
-  out.blocks = 1 << 18;
+  out.clusters = 1 << 18;
   out.used = 5000;
-  out.block_size = kBlockBytes;
+  out.cluster_size = kBlockBytes;
   out.slots = 2000;
   out.until = {0.9, 20};
   out.seed = seed;
@@ -127,8 +127,8 @@ TEST(PunchWorkload, GivesEverythingBack) {
   std::iota(ager_options.inodes.begin(), ager_options.inodes.end(), 12u);
   Ager ager(**decider, source, ager_options);
   AgeingWorkloadOptions options;
-  options.blocks = source.geometry.blocks_count;
-  options.block_size = kBlockBytes;
+  options.clusters = source.geometry.blocks_count;
+  options.cluster_size = kBlockBytes;
   options.slots = 60;
   options.until = {0.9, 4};
   auto drawn = draw_for(*find_profile("punch"), options);

@@ -14,9 +14,9 @@ using Kind = Operation::Kind;
 
 AgeingWorkloadOptions disk(std::uint64_t blocks = 100'000, std::uint32_t slots = 20'000) {
   AgeingWorkloadOptions out;
-  out.blocks = blocks;
+  out.clusters = blocks;
   out.used = blocks / 50;
-  out.block_size = 4096;
+  out.cluster_size = 4096;
   out.slots = slots;
   out.until = {0.8, 3};
   return out;
@@ -111,10 +111,10 @@ TEST(AgeingWorkload, WritesWhereThereIsRoomAndEndsSynced) {
     }
     EXPECT_EQ(operation.kind, Kind::sync);
     EXPECT_EQ(written, workload.bytes_written()) << profile.name;
-    EXPECT_GE(written, 3 * options.blocks * 4096) << profile.name;
-    EXPECT_NEAR(static_cast<double>(used) / static_cast<double>(options.blocks), 0.8, 0.02)
+    EXPECT_GE(written, 3 * options.clusters * 4096) << profile.name;
+    EXPECT_NEAR(static_cast<double>(used) / static_cast<double>(options.clusters), 0.8, 0.02)
         << profile.name;
-    EXPECT_LT(static_cast<double>(most) / static_cast<double>(options.blocks), 0.83);
+    EXPECT_LT(static_cast<double>(most) / static_cast<double>(options.clusters), 0.83);
   }
 }
 
@@ -152,7 +152,7 @@ TEST(AgeingWorkload, SizesAreTheProfiles) {
 
 TEST(AgeingWorkload, RefusesWhatCannotBe) {
   AgeingWorkloadOptions options = disk();
-  options.used = options.blocks * 9 / 10;
+  options.used = options.clusters * 9 / 10;
   EXPECT_NE(AgeingWorkload::create(profiles()[0], options).error().message.find("90.0 %"),
             std::string::npos);
   options = disk();

@@ -28,6 +28,7 @@ struct Options {
   std::string writing = "delalloc";
   std::string slots;       // a file of inode numbers
   std::string operations;  // where they are written down
+  std::string given;       // a file of operations to perform
   std::string real;        // the same, by the name of before
   std::string json;
   std::vector<std::string> settings;
@@ -70,8 +71,21 @@ Status take_old_name(Options& options) {
   return {};
 }
 
+// Operations from a file leave nothing to draw.
+Status check_drawing(const Options& options) {
+  const Options defaults;
+  if (options.given.empty()) return {};
+  if (options.profile != defaults.profile) return error("--operations and --profile: give one");
+  if (options.until != defaults.until)
+    return error("--operations and --until: the operations end where their file ends");
+  if (options.seed != defaults.seed)
+    return error("--operations and --seed: operations from a file are not drawn");
+  return {};
+}
+
 // What is wrong with the command line, if anything is.
 Status choose(const Options& options, app::AgeingOptions& chosen) {
+  E4R_CHECK(check_drawing(options));
   E4R_TRY(chosen.profile, age::find_profile(options.profile));
   E4R_TRY(chosen.until, age::parse_until(options.until));
   chosen.seed = options.seed;
@@ -90,6 +104,7 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   Outputs outputs;
   outputs.reads(options.target);
   outputs.reads(options.slots);
+  outputs.reads(options.given);
   outputs.reads(options.profile);
   app::declare_reads({&policy, 1}, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
@@ -123,9 +138,14 @@ Result<int> run(Options options) {
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
   for (const std::string& warning : image.warnings()) warn(warning);
   E4R_TRY(chosen.inodes, read_slots(options.slots, image.superblock()));
+  if (!options.given.empty()) {
+    E4R_TRY(chosen.operations, read_file(options.given));
+    chosen.operations_from = options.given;
+  }
   report::AgedReport aged;
   aged.output = options.output;
   aged.superblock = image.superblock();
+  aged.operations_from = options.given;
   aged.profile = chosen.profile.name;
   aged.profile_source = chosen.profile.source;
   aged.seed = options.seed;
@@ -155,6 +175,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "when to stop (utilisation 0.8, turnover 1x: what was written, in sizes "
                  "of the file system)")
       .type_name("WHEN");
+  app.add_option("--operations", options->given,
+                 "perform the operations of a file, as --write-operations writes them, instead of "
+                 "drawing them")
+      .type_name("FILE");
   app.add_option("--seed", options->seed, "seed of all random choices (1)").type_name("N");
   app.add_option("-p,--policy", options->policy, "policy that allocates, or kernel:FILE (legacy)")
       .type_name("POLICY");
@@ -191,6 +215,7 @@ const Command& age_command() {
       "  e4replay age 10G -o aged.img\n"
       "  e4replay age 100G --profile meyer --until 'utilisation 0.9, turnover 10x' -o aged.img\n"
       "  e4replay age start.img -p cr1.5 --seed 7 -o aged.img\n"
+      "  e4replay age 64G --operations year.txt -p linux-7.3 -o full.img\n"
       "  e4replay freefrag aged.img\n",
       cmd_age::declare};
   return kCommand;
