@@ -10,6 +10,7 @@
 #include "age/punch.h"
 #include "app/ageing.h"
 #include "app/setups.h"
+#include "app/start.h"
 #include "conformance/recording_decider.h"
 #include "guest/guest.h"
 #include "trace/e4t/file.h"
@@ -34,44 +35,9 @@ Result<age::Wanted> read_workload(const std::string& workload) {
   return age::parse_fio(unix_lines(text), workload);
 }
 
-// Inodes that are free, in their order, at most `most`.
-Result<std::vector<std::uint32_t>> free_inodes(const image::Image& image, std::uint64_t most) {
-  const image::SuperblockInfo& superblock = image.superblock();
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t group = 0; group < image.groups().size(); ++group) {
-    const image::GroupInfo& info = image.groups()[group];
-    if (info.free_inodes == 0 || info.bad()) continue;
-    const bool all_free = info.free_inodes == superblock.inodes_per_group;
-    for (std::uint32_t i = 0; i < superblock.inodes_per_group && out.size() < most; ++i) {
-      const std::uint64_t ino = std::uint64_t{group} * superblock.inodes_per_group + i + 1;
-      if (ino < superblock.first_inode || ino > superblock.inodes_count) continue;
-      if (!all_free) {
-        E4R_TRY(const image::InodeInfo inode, image.inode(static_cast<std::uint32_t>(ino)));
-        if (inode.links != 0) continue;
-      }
-      out.push_back(static_cast<std::uint32_t>(ino));
-    }
-  }
-  return out;
-}
-
 std::uint64_t count_free_inodes(const image::Image& image) {
   std::uint64_t out = 0;
   for (const image::GroupInfo& info : image.groups()) out += info.bad() ? 0 : info.free_inodes;
-  return out;
-}
-
-// Sorts inodes so that neighbours lie in different flex groups.
-std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& free,
-                                  const image::SuperblockInfo& superblock,
-                                  const Geometry& geometry) {
-  const std::vector<std::uint32_t> order = spread_inodes(superblock, geometry);
-  std::vector<bool> is_free(superblock.inodes_count + std::size_t{1});
-  for (const std::uint32_t ino : free) is_free[ino] = true;
-  std::vector<std::uint32_t> out;
-  out.reserve(free.size());
-  for (const std::uint32_t ino : order)
-    if (is_free[ino]) out.push_back(ino);
   return out;
 }
 
@@ -214,26 +180,13 @@ Result<Inputs> make_inputs(const InputOptions& given, const WorkloadOptions& wor
   image::OpenOptions open;
   open.strict = given.strict;
   open.threads = given.threads;
-  listener.progress.show("reading " + given.image);
-  E4R_TRY(OpenedImage opened, open_image(given.image, open));
-  listener.progress.wipe();
-  for (const std::string& warning : opened.image.warnings()) listener.warn(warning);
-  E4R_CHECK(check_shape(opened.image, given.image));
-  state::Source source = replay::source_from(opened.image);
+  E4R_TRY(StartImage start, open_start(given.image, open, listener));
+  auto& [opened, source] = start;
   Player player(opened.image, source, std::move(wanted));
   E4R_CHECK(player.prepare());
   allocator::Tunables tunables = allocator::defaults_for(source.geometry);
   tunables.possible_cpus = player.writers();
-  std::string tunables_from;
-  if (opened.capture || !given.tunables_file.empty()) {
-    E4R_TRY(const auto found,
-            noted(given.tunables_file, opened.capture ? &*opened.capture : nullptr,
-                  capture::text_name::kTunables, {}, "tunables"));
-    if (found) {
-      E4R_CHECK(take_tunables(*found, tunables));
-      tunables_from = found->where;
-    }
-  }
+  E4R_TRY(std::string tunables_from, take_start_tunables(given.tunables_file, opened, tunables));
   E4R_CHECK(apply_settings(tunables, workload.settings));
   E4R_CHECK(player.play(*workload.policy, tunables, given.image, listener));
   E4R_TRY(trace::PackedTrace trace,

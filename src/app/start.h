@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/tunables.h"
+#include "app/inputs.h"
+#include "image/image.h"
+#include "state/fs_state.h"
+
+// A file system as it is, on which a command lets invented programs write.
+namespace e4r::app {
+
+struct StartImage {
+  OpenedImage opened;
+  state::Source source;
+};
+
+// Opens an image, a block device or a capture's start image, read only. Fails like open_image(),
+// and like ageing on a file system that ageing does not support.
+[[nodiscard]] Result<StartImage> open_start(const std::string& name, image::OpenOptions options,
+                                            const Listener& listener);
+
+// Takes over the tunables of `file`, or if that is empty, of the capture that has the image.
+// Returns where they are from; empty: the image has none.
+[[nodiscard]] Result<std::string> take_start_tunables(const std::string& file,
+                                                      const OpenedImage& opened,
+                                                      allocator::Tunables& tunables);
+
+// Inodes of files that are free, in their order, at most `most`.
+[[nodiscard]] Result<std::vector<std::uint32_t>> free_inodes(const image::Image& image,
+                                                             std::uint64_t most);
+// Sorts free inodes so that neighbours lie in different flex groups.
+[[nodiscard]] std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& free,
+                                                const image::SuperblockInfo& superblock,
+                                                const Geometry& geometry);
+
+}  // namespace e4r::app
