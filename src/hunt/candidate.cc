@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "age/profile.h"
 #include "allocator/policy.h"
 #include "app/ageing.h"
+#include "app/start.h"
 #include "image/bitmaps.h"
 #include "replay/load.h"
 #include "state/buddy.h"
@@ -20,11 +22,17 @@ namespace {
 using age::Operation;
 using Kind = Operation::Kind;
 
+// Operations use nine tenths of so many free blocks.
+constexpr std::uint64_t kLeastRoom = 10;
+std::uint64_t room_in(std::uint64_t free_blocks) {
+  return free_blocks / kLeastRoom * (kLeastRoom - 1);
+}
+
 // Keeps track of the existing files and the free space.
 class Drawer {
  public:
   Drawer(const Mix& mix, const Room& room)
-      : mix_(mix), room_(room), rng_(mix.seed), free_(room.blocks / 10 * 9) {
+      : mix_(mix), room_(room), rng_(mix.seed), free_(room_in(room.blocks)) {
     for (std::uint32_t slot = room.slots; slot > 0; --slot) vacant_.push_back(slot - 1);
   }
 
@@ -176,9 +184,12 @@ std::vector<Parameter> file_system_parameters() {
   };
 }
 
+// So many files are the most that a case can have.
+constexpr std::uint64_t kMostOperations = 4096;
+
 std::vector<Parameter> workload_parameters() {
   return {
-      {"operations", "", {16, 32, 64, 128, 256, 512, 1024, 2048, 4096}, {}, false, 0},
+      {"operations", "", {16, 32, 64, 128, 256, 512, 1024, 2048, kMostOperations}, {}, false, 0},
       {"file_size",
        "KiB",
        {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384},
@@ -224,31 +235,10 @@ std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-}  // namespace
-
-Result<Space> Space::create(std::uint64_t largest, const std::vector<std::string>& tunables) {
-  Space out;
-  out.parameters_ = file_system_parameters();
-  std::ranges::move(workload_parameters(), std::back_inserter(out.parameters_));
-  std::vector<std::uint64_t>& sizes = out.parameters_[kSize].values;
-  if (largest < sizes[0] * kMiB)
-    return error("{} is too small: give {} or more", format_size(largest),
-                 format_size(sizes[0] * kMiB));
-  std::erase_if(sizes, [largest](std::uint64_t size) { return size * kMiB > largest; });
-  std::vector<Parameter> known = tunable_parameters();
-  for (const std::string& name : tunables) {
-    const auto found = std::ranges::find(known, name, &Parameter::name);
-    if (found == known.end()) return error("{}: choose from {}", name, names_of(known));
-    out.parameters_.push_back(std::move(*found));
-    known.erase(found);
-  }
-  return out;
-}
-
-Candidate Space::candidate(const Levels& levels) const {
-  const auto value = [&](std::size_t part) { return parameters_[part].values[levels[part]]; };
-  Candidate out;
-  Origin& origin = out.origin;
+// Of a space that has parameters of the file system. `value` returns that of a part.
+template <typename Value>
+Origin origin_of(const Value& value) {
+  Origin origin;
   origin.bytes = value(kSize) * kMiB;
   origin.block_size = narrow(value(kBlockSize));
   origin.turnover = narrow(value(kTurnover));
@@ -259,6 +249,49 @@ Candidate Space::candidate(const Levels& levels) const {
   }
   origin.piece = narrow(value(kPiece));
   if (origin.piece > 0) origin.gap = narrow(value(kGap));
+  return origin;
+}
+
+}  // namespace
+
+Result<Space> Space::create(std::uint64_t largest, const std::vector<std::string>& tunables) {
+  Space out;
+  out.parameters_ = file_system_parameters();
+  std::vector<std::uint64_t>& sizes = out.parameters_[kSize].values;
+  if (largest < sizes[0] * kMiB)
+    return error("{} is too small: give {} or more", format_size(largest),
+                 format_size(sizes[0] * kMiB));
+  std::erase_if(sizes, [largest](std::uint64_t size) { return size * kMiB > largest; });
+  E4R_CHECK(out.add_workload(tunables));
+  return out;
+}
+
+Result<Space> Space::on_one_start(const std::vector<std::string>& tunables) {
+  Space out;
+  out.has_origin_ = false;
+  E4R_CHECK(out.add_workload(tunables));
+  return out;
+}
+
+Status Space::add_workload(const std::vector<std::string>& tunables) {
+  std::ranges::move(workload_parameters(), std::back_inserter(parameters_));
+  std::vector<Parameter> known = tunable_parameters();
+  for (const std::string& name : tunables) {
+    const auto found = std::ranges::find(known, name, &Parameter::name);
+    if (found == known.end()) return error("{}: choose from {}", name, names_of(known));
+    parameters_.push_back(std::move(*found));
+    known.erase(found);
+  }
+  return {};
+}
+
+Candidate Space::candidate(const Levels& levels) const {
+  const std::size_t left_out = has_origin_ ? kSize : kOperations;  // parameters
+  const auto value = [&](std::size_t part) {
+    return parameters_[part - left_out].values[levels[part - left_out]];
+  };
+  Candidate out;
+  if (has_origin_) out.origin = origin_of(value);
   out.mix = {.file_kb = value(kFileSize),
              .spread = narrow(value(kSpread)),
              .appends = narrow(value(kAppends)),
@@ -268,7 +301,7 @@ Candidate Space::candidate(const Levels& levels) const {
              .seed = narrow(value(kSeed))};
   out.writing = value(kWriting) == 0 ? age::Writing::delayed : age::Writing::direct;
   out.one_directory = value(kDirectories) == 1;
-  for (std::size_t i = kParts; i < parameters_.size(); ++i)
+  for (std::size_t i = kParts - left_out; i < parameters_.size(); ++i)
     if (levels[i] != 0) out.settings.push_back(text(i, levels[i]));
   return out;
 }
@@ -335,13 +368,33 @@ void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uin
   });
 }
 
+// Those of a new file system.
+StartFacts facts_of(const image::Image& image) {
+  const image::SuperblockInfo& superblock = image.superblock();
+  const std::uint32_t first = std::max(superblock.first_inode, 11u) + 1;  // behind lost+found
+  StartFacts out;
+  out.path = image.path();
+  out.free_inodes.resize(superblock.inodes_count - first + 1);
+  std::iota(out.free_inodes.begin(), out.free_inodes.end(), first);
+  out.tunables = allocator::defaults_for(replay::source_from(image).geometry);
+  return out;
+}
+
 }  // namespace
 
 Start::Start(std::shared_ptr<const image::Image> image,
-             std::vector<std::vector<std::uint64_t>> bitmaps)
+             std::vector<std::vector<std::uint64_t>> bitmaps, StartFacts facts)
     : image_(std::move(image)),
       bitmaps_(std::move(bitmaps)),
-      source_(replay::source_from(*image_)) {
+      image_path_(std::move(facts.path)),
+      source_(replay::source_from(*image_)),
+      tunables_(facts.tunables),
+      neighbours_(std::move(facts.free_inodes)),
+      spread_(app::spread(neighbours_, image_->superblock(), source_.geometry)) {
+  for (auto* inodes : {&neighbours_, &spread_}) {
+    inodes->resize(std::min<std::size_t>(inodes->size(), kMostOperations));
+    inodes->shrink_to_fit();
+  }
   for (GroupNumber group = 0; group < bitmaps_.size(); ++group) {
     state::GroupSource& of = source_.groups[group];
     of.words = bitmaps_[group];
@@ -359,10 +412,10 @@ std::uint64_t Start::free_blocks() const {
 
 Result<std::string> Start::path() const {
   const std::scoped_lock lock(mutex_);
-  if (bitmaps_.empty()) return image_->path();
+  if (bitmaps_.empty()) return image_path_;
   if (!file_.is_open()) {
     E4R_TRY(file_, image::anonymous_with_bitmaps(
-                       image_->path(), temporary_directory(),
+                       image_path_, temporary_directory(),
                        [this](GroupNumber group) { return bitmap::ConstWords(bitmaps_[group]); }));
   }
   return file_.path();
@@ -380,7 +433,29 @@ Result<std::shared_ptr<const image::Image>> Starts::image_of(std::uint64_t bytes
   return found;
 }
 
+Status Starts::use(const std::string& image, unsigned threads, const app::Listener& listener) {
+  image::OpenOptions open;
+  open.threads = threads;
+  E4R_TRY(app::StartImage start, app::open_start(image, open, listener));
+  StartFacts facts;
+  facts.path = start.opened.path;
+  facts.tunables = allocator::defaults_for(start.source.geometry);
+  E4R_TRY(const std::string from, app::take_start_tunables({}, start.opened, facts.tunables));
+  E4R_TRY(facts.free_inodes, app::free_inodes(start.opened.image, UINT64_MAX));
+  const std::size_t inodes = facts.free_inodes.size();
+  const auto opened = std::make_shared<app::OpenedImage>(std::move(start.opened));
+  only_ =
+      std::make_shared<const Start>(std::shared_ptr<const image::Image>(opened, &opened->image),
+                                    std::vector<std::vector<std::uint64_t>>(), std::move(facts));
+  const std::uint64_t blocks = only_->free_blocks();
+  if (room_in(blocks) == 0 || inodes == 0)
+    return error("{}: {} blocks and {} inodes are free: a hunt needs {} blocks and an inode", image,
+                 format_count(blocks), format_count(inodes), kLeastRoom);
+  return {};
+}
+
 Result<std::shared_ptr<const Start>> Starts::make(const Origin& origin) {
+  if (only_) return only_;
   E4R_TRY(auto image, image_of(origin.bytes, origin.block_size));
   std::vector<std::vector<std::uint64_t>> bitmaps;
   if (origin.turnover > 0) {
@@ -395,7 +470,8 @@ Result<std::shared_ptr<const Start>> Starts::make(const Origin& origin) {
     const std::uint32_t limit = image->superblock().clusters_per_group;
     for (auto& words : bitmaps) cut(words, limit, origin.piece, origin.gap);
   }
-  return std::make_shared<const Start>(std::move(image), std::move(bitmaps));
+  StartFacts facts = facts_of(*image);
+  return std::make_shared<const Start>(std::move(image), std::move(bitmaps), std::move(facts));
 }
 
 }  // namespace e4r::hunt

@@ -13,6 +13,8 @@
 
 #include "age/ager.h"
 #include "age/workload.h"
+#include "allocator/tunables.h"
+#include "app/inputs.h"
 #include "image/image.h"
 #include "state/fs_state.h"
 #include "util/fd.h"
@@ -89,6 +91,8 @@ class Space {
   // (the message lists the tunables that have).
   [[nodiscard]] static Result<Space> create(std::uint64_t largest,
                                             const std::vector<std::string>& tunables);
+  // The space of the workloads and tunables on one file system. Errors: as above.
+  [[nodiscard]] static Result<Space> on_one_start(const std::vector<std::string>& tunables);
 
   [[nodiscard]] std::span<const Parameter> parameters() const { return parameters_; }
   [[nodiscard]] Candidate candidate(const Levels& levels) const;
@@ -98,7 +102,10 @@ class Space {
   [[nodiscard]] std::string text(std::size_t parameter, std::uint32_t level) const;
 
  private:
+  [[nodiscard]] Status add_workload(const std::vector<std::string>& tunables);
+
   std::vector<Parameter> parameters_;
+  bool has_origin_ = true;  // whether the parameters of the file system are there
 };
 
 // Makes a new file system of `bytes` bytes with the given block size. Returns a path that stays
@@ -106,24 +113,40 @@ class Space {
 using ImageMaker =
     std::function<Result<std::string>(std::uint64_t bytes, std::uint32_t block_size)>;
 
+// What a start needs beside the blocks of its file system.
+struct StartFacts {
+  std::string path;                        // to open the image again
+  std::vector<std::uint32_t> free_inodes;  // in their order
+  allocator::Tunables tunables;            // as mounted
+};
+
 // The initial file system of a candidate. Files of its past are used blocks without an owner.
 class Start {
  public:
-  Start(std::shared_ptr<const image::Image> image, std::vector<std::vector<std::uint64_t>> bitmaps);
+  Start(std::shared_ptr<const image::Image> image, std::vector<std::vector<std::uint64_t>> bitmaps,
+        StartFacts facts);
   Start(const Start&) = delete;
   Start& operator=(const Start&) = delete;
 
   [[nodiscard]] const image::SuperblockInfo& superblock() const { return image_->superblock(); }
   [[nodiscard]] const state::Source& source() const { return source_; }
+  [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
   [[nodiscard]] std::uint64_t free_blocks() const;
+  // Free inodes, as many as a case can use: neighbours, or one flex group after the other.
+  [[nodiscard]] const std::vector<std::uint32_t>& inodes(bool one_directory) const {
+    return one_directory ? neighbours_ : spread_;
+  }
   // The path of its image. The first call makes the image, and the destructor removes it.
   [[nodiscard]] Result<std::string> path() const;
 
  private:
   const std::shared_ptr<const image::Image> image_;
   const std::vector<std::vector<std::uint64_t>> bitmaps_;  // by group; empty: as in the image
+  const std::string image_path_;
   state::Source source_;
-  mutable std::mutex mutex_;  // guards the members below
+  const allocator::Tunables tunables_;
+  std::vector<std::uint32_t> neighbours_, spread_;  // inodes
+  mutable std::mutex mutex_;                        // guards the members below
   mutable Fd file_;
 };
 
@@ -131,6 +154,11 @@ class Start {
 class Starts {
  public:
   explicit Starts(ImageMaker make) : make_(std::move(make)) {}
+
+  // All candidates begin with this file system: an image, a block device or a capture's start
+  // image, which stays as it is. Errors: as of app::open_start(); it has no room for a file.
+  [[nodiscard]] Status use(const std::string& image, unsigned threads,
+                           const app::Listener& listener);
 
   // Returns null if the age does not fit into a file system of that size. Errors: the image cannot
   // be made.
@@ -140,6 +168,7 @@ class Starts {
   [[nodiscard]] Result<std::shared_ptr<const image::Image>> image_of(std::uint64_t bytes,
                                                                      std::uint32_t block_size);
   ImageMaker make_;
+  std::shared_ptr<const Start> only_;  // what use() opened
   std::mutex mutex_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<const image::Image>> images_;
 };

@@ -32,16 +32,24 @@ std::string times_text(const Trial* trial) {
   return trial->higher_is_better ? "nothing is left" : "new";
 }
 
+Result<Space> space_of(const HuntOptions& options) {
+  return options.start.empty() ? Space::create(options.largest, options.tunables)
+                               : Space::on_one_start(options.tunables);
+}
+
 Result<Hunt> hunt(const HuntOptions& options, ImageMaker make, const app::Listener& listener) {
   using Clock = std::chrono::steady_clock;
   SearchOptions wanted = options.search;
   const Stoppable stoppable(stop_of(wanted));
   Clock::time_point end = Clock::now() + options.most * 3 / 4;
   if (options.most.count() > 0) wanted.enough = [&end] { return Clock::now() >= end; };
-  E4R_TRY(const Space space, Space::create(options.largest, options.tunables));
+  E4R_TRY(const Space space, space_of(options));
   Starts starts(std::move(make));
+  if (!options.start.empty())
+    E4R_CHECK(starts.use(options.start, options.search.threads, listener));
   Hunt out;
   out.search = options.search;
+  out.start = options.start;
   E4R_TRY(out.found, search(space, starts, wanted, [&](std::uint64_t trials, const Trial* worst) {
             listener.progress.show(fmt::format("{} of {} trials, worst: {}", format_count(trials),
                                                format_count(wanted.trials), times_text(worst)));
@@ -119,6 +127,7 @@ std::string hunt_json(const Hunt& hunt, const HuntOrigin& origin) {
   doc["command"] = origin.command;
   doc["base"] = review::side_json(hunt.search.base);
   doc["with"] = review::side_json(hunt.search.with);
+  doc["start"] = hunt.start.empty() ? json::value() : json::value(hunt.start);
   doc["objective"] = hunt.search.objective->key;
   doc["seed"] = hunt.search.seed;
   doc["trials"] = json::object{{"all", tally.trials},
@@ -265,6 +274,7 @@ std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin) {
   const SearchOptions& search = hunt.search;
   std::string out = fmt::format("e4replay hunt: {}, {} against {}\n\n", search.objective->label,
                                 review::side_text(search.with), review::side_text(search.base));
+  if (!hunt.start.empty()) out += fmt::format("start     {}\n", escape(hunt.start));
   out += searched_text(hunt);
   if (!hunt.shrunk) return out + "found     nothing in which it is worse\n";
   const Trial& found = hunt.found.best->trial;

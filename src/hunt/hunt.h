@@ -17,7 +17,8 @@ namespace e4r::hunt {
 struct HuntOptions {
   SearchOptions search;
   std::vector<std::string> tunables;  // names of the tunables to vary
-  std::uint64_t largest = 0;          // largest size of a file system in bytes
+  std::string start;                  // the file system of all cases; empty: invented ones
+  std::uint64_t largest = 0;          // largest size of an invented file system in bytes
   std::uint64_t shrink_trials = 1000;
   // Time limit of the whole hunt; the search gets three quarters of it. 0: only the number of
   // trials ends the hunt.
@@ -26,6 +27,9 @@ struct HuntOptions {
   std::string command;    // command line of the hunt, stored in the capture
   std::string program;    // name and version, stored in the capture
 };
+
+// What the hunt chooses from. Errors: as of Space::create().
+[[nodiscard]] Result<Space> space_of(const HuntOptions& options);
 
 // One parameter of the case.
 struct CaseParameter {
@@ -36,6 +40,7 @@ struct CaseParameter {
 // The result of a hunt.
 struct Hunt {
   SearchOptions search;
+  std::string start;  // as in HuntOptions
   SearchResult found;
   std::optional<Shrunk> shrunk;        // empty: no case was worse
   std::vector<CaseParameter> choices;  // parameters of the case

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ageing.h"
 #include "app/setups.h"
 #include "guest/guest.h"
 #include "guest/kernel_file.h"
@@ -13,17 +12,6 @@ namespace e4r::hunt {
 namespace {
 
 using results::Outcome;
-
-// All inodes that files can use.
-std::vector<std::uint32_t> inodes_of(const Start& start, bool one_directory) {
-  const image::SuperblockInfo& superblock = start.superblock();
-  if (!one_directory) return app::spread_inodes(superblock, start.source().geometry);
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t ino = std::max(superblock.first_inode, 11u) + 1;
-       ino <= superblock.inodes_count; ++ino)
-    out.push_back(ino);
-  return out;
-}
 
 // The number of slots that the operations use.
 std::size_t slots_of(const std::vector<age::Operation>& operations) {
@@ -74,11 +62,11 @@ Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start) {
   Scene out;
   out.start = std::move(start);
   out.writing = candidate.writing;
-  out.inodes = inodes_of(*out.start, candidate.one_directory);
+  out.inodes = out.start->inodes(candidate.one_directory);
   out.settings = candidate.settings;
   Room room;
   room.blocks = out.start->free_blocks();
-  room.block_size = candidate.origin.block_size;
+  room.block_size = out.start->superblock().block_size();
   room.slots = static_cast<std::uint32_t>(out.inodes.size());
   room.most = out.writing == age::Writing::delayed ? kMostDelayed : kMostDirect;
   out.operations = draw_operations(candidate.mix, room);
@@ -87,7 +75,7 @@ Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start) {
 }
 
 Result<allocator::Tunables> tunables_of(const Scene& scene, const review::Side& side) {
-  allocator::Tunables out = allocator::defaults_for(scene.start->source().geometry);
+  allocator::Tunables out = scene.start->tunables();
   out.possible_cpus = 1;
   E4R_CHECK(app::apply_settings(out, scene.settings));
   E4R_CHECK(app::apply_settings(out, side.settings));

@@ -66,6 +66,29 @@ TEST(HuntSpace, WhatANewFileSystemIgnoresMakesNoOtherOne) {
   EXPECT_NE(space.candidate(levels).origin, plain);
 }
 
+TEST(HuntSpace, OnOneStartTheWorkloadAndTunablesAreChosen) {
+  const Space all = space_of(kMiB64, {"mb_stripe"});
+  const auto some = Space::on_one_start({"mb_stripe"});
+  ASSERT_TRUE(some.ok()) << some.error().message;
+  const std::size_t left_out = place_of(all, "operations");
+  ASSERT_EQ(some->parameters().size(), all.parameters().size() - left_out);
+  // Every parameter but those of the file system means the same in both.
+  for (std::size_t i = 0; i < some->parameters().size(); ++i) {
+    EXPECT_EQ(some->parameters()[i].name, all.parameters()[i + left_out].name);
+    Levels levels(some->parameters().size(), 0), same(all.parameters().size(), 0);
+    levels[i] = same[i + left_out] =
+        static_cast<std::uint32_t>(some->parameters()[i].values.size() - 1);
+    const Candidate one = some->candidate(levels), other = all.candidate(same);
+    EXPECT_EQ(one.origin, Origin{});
+    EXPECT_EQ(one.settings, other.settings);
+    EXPECT_EQ(one.writing, other.writing);
+    EXPECT_EQ(one.one_directory, other.one_directory);
+    const Room room = {.blocks = 100'000, .block_size = 4096, .slots = 5000, .most = 1 << 18};
+    EXPECT_EQ(draw_operations(one.mix, room), draw_operations(other.mix, room));
+  }
+  EXPECT_FALSE(Space::on_one_start({"mb_nothing"}).ok());
+}
+
 TEST(HuntSpace, SaysATunableAsASetting) {
   const Space space = space_of(kMiB64, {"mb_stripe"});
   const std::size_t stripe = place_of(space, "mb_stripe");

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "hunt/images.h"
 #include "support/process.h"
 #include "util/parallel.h"
@@ -104,6 +108,47 @@ TEST_F(HuntStart, NoRoomForAnAgeIsNoError) {
   const auto start = starts_.make(origin);
   ASSERT_TRUE(start.ok()) << start.error().message;
   EXPECT_EQ(*start, nullptr);
+}
+
+// A real file system: its files stay, and those of a case get free inodes.
+TEST_F(HuntStart, AnImageThatIsGivenIsUsedAsItIs) {
+  const std::string path = images_.file("given.img"), files = images_.file("files");
+  std::filesystem::create_directory(files);
+  for (int i = 0; i < 30; ++i)
+    std::ofstream(fmt::format("{}/{}", files, i)) << std::string(9000, 'x');
+  test::make_image(path, 64 << 20, {"-t", "ext4", "-b", "4096", "-d", files});
+  Progress silent(false);
+  const app::Listener listener = {silent, [](const std::string& text) { ADD_FAILURE() << text; }};
+  const Status used = starts_.use(path, 1, listener);
+  ASSERT_TRUE(used.ok()) << used.error().message;
+  const auto start = starts_.make({});
+  ASSERT_TRUE(start.ok() && *start != nullptr);
+  EXPECT_EQ(*(*start)->path(), path);
+  EXPECT_EQ(images_.made(), 0);
+  const auto [longest, all] = free_runs(path, 32768);
+  EXPECT_EQ((*start)->free_blocks(), all);
+  const auto image = image::Image::open(path);
+  ASSERT_TRUE(image.ok());
+  for (const bool one_directory : {false, true}) {
+    const auto& inodes = (*start)->inodes(one_directory);
+    ASSERT_FALSE(inodes.empty());
+    EXPECT_EQ(std::set(inodes.begin(), inodes.end()).size(), inodes.size());
+    for (const std::uint32_t ino : inodes) {
+      const auto inode = image->inode(ino);
+      ASSERT_TRUE(inode.ok() && ino >= image->superblock().first_inode) << ino;
+      EXPECT_EQ(inode->links, 0) << ino;
+    }
+  }
+}
+
+TEST_F(HuntStart, AnImageWithoutRoomIsRefused) {
+  const std::string path = images_.file("full.img");
+  test::make_image(path, 64 << 20, {"-t", "ext4", "-b", "4096"});
+  test::fill_image(path, {});
+  Progress silent(false);
+  const Status used = starts_.use(path, 1, {silent, [](const std::string&) {}});
+  ASSERT_FALSE(used.ok());
+  EXPECT_NE(used.error().message.find("full.img: 0 blocks and "), std::string::npos);
 }
 
 TEST(HuntStarts, AnImageThatCannotBeMadeIsOne) {

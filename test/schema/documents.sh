@@ -59,6 +59,8 @@ hunt() {
     "$e4replay" hunt -o "$out/hunt.e4c" --no-progress --largest 64M --json - "$@"
 }
 write hunt plain hunt --base legacy --with linux-6.12 --trials 40 --least-requests 20 --shrink-trials 20
+write hunt start "$e4replay" hunt --start churn-4k.img -o "$out/hunt.e4c" --no-progress --base legacy --with linux-6.12 \
+    --trials 20 --least-requests 20 --shrink-trials 5 --json -
 write hunt nothing hunt --base legacy --with legacy --set-with mb_cr1_5_max_trim_order=1 --trials 4
 write freefrag plain "$e4replay" freefrag churn-4k.img --json -
 write freefrag fstrim "$e4replay" freefrag churn-4k.img --fstrim 64K --json -

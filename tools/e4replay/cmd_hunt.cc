@@ -20,13 +20,15 @@ namespace cmd_hunt {
 namespace {
 
 constexpr std::uint64_t kTrials = 2000;
+constexpr const char* kLargest = "4G";
 constexpr std::uint64_t kUnset = UINT64_MAX;
 
 struct Options : SideArguments {
   std::string objective = "steps";
   std::string output;
   std::string tunables = "mb_stripe";
-  std::string largest = "4G";
+  std::string start;
+  std::string largest;  // empty: kLargest
   std::uint64_t least_requests = 100;
   std::uint64_t trials = kUnset;  // kTrials, or as many as there is time for
   std::string duration;
@@ -49,7 +51,10 @@ std::string command_of(const Options& options) {
   for (const std::string& setting : options.settings) add("--set", setting);
   for (const std::string& setting : options.with_settings) add("--set-with", setting);
   add("--tunables", options.tunables);
-  add("--largest", options.largest);
+  if (options.start.empty())
+    add("--largest", options.largest.empty() ? kLargest : options.largest);
+  else
+    add("--start", options.start);
   add("--least-requests", std::to_string(options.least_requests));
   if (options.trials != kUnset || options.duration.empty())
     add("--trials", std::to_string(options.trials == kUnset ? kTrials : options.trials));
@@ -69,8 +74,25 @@ Status choose_tunables(const Options& options, hunt::HuntOptions& chosen) {
           return error("{} is set: leave it out of --tunables {}", name, options.tunables);
     chosen.tunables.push_back(std::move(name));
   }
-  if (const auto space = hunt::Space::create(chosen.largest, chosen.tunables); !space.ok())
+  if (const auto space = hunt::space_of(chosen); !space.ok())
     return error("--tunables: {}", space.error().message);
+  return {};
+}
+
+// The file systems.
+Status choose_starts(const Options& options, hunt::HuntOptions& chosen) {
+  chosen.start = options.start;
+  if (!options.start.empty()) {
+    if (!options.largest.empty())
+      return error("--largest {}: --start {} is the only file system: leave one of them out",
+                   options.largest, options.start);
+    return {};
+  }
+  const auto largest = parse_size(options.largest.empty() ? kLargest : options.largest);
+  if (!largest.ok()) return error("--largest: {}", largest.error().message);
+  chosen.largest = *largest;
+  if (const auto space = hunt::Space::create(*largest, {}); !space.ok())
+    return error("--largest: {}", space.error().message);
   return {};
 }
 
@@ -101,11 +123,7 @@ Status choose(const Options& options, hunt::HuntOptions& chosen) {
     if ((*objective)->is_time() && !guest::is_kernel(*side->policy))
       return error("--objective {}: models take no time: give kernel:FILE for {}",
                    options.objective, side->policy->name);
-  const auto largest = parse_size(options.largest);
-  if (!largest.ok()) return error("--largest: {}", largest.error().message);
-  chosen.largest = *largest;
-  if (const auto space = hunt::Space::create(*largest, {}); !space.ok())
-    return error("--largest: {}", space.error().message);
+  E4R_CHECK(choose_starts(options, chosen));
   E4R_CHECK(choose_tunables(options, chosen));
   E4R_CHECK(choose_trials(options, chosen));
   chosen.search.least_requests = options.least_requests;
@@ -119,6 +137,7 @@ Status choose(const Options& options, hunt::HuntOptions& chosen) {
 
 Result<Outputs> declare_files(const Options& options, const hunt::HuntOptions& chosen) {
   Outputs outputs;
+  outputs.reads(options.start);
   declare_side_reads(chosen.search.base, chosen.search.with, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
   E4R_CHECK(outputs.writes(options.json));
@@ -182,6 +201,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
          "--tunables", o->tunables,
          "tunables that the hunt chooses for both, comma-separated (mb_stripe); empty: none")
       .type_name("NAME[,NAME...]");
+  app.add_option("--start", o->start,
+                 "the file system of all cases, read only: an image, a block device or a capture's "
+                 "start image")
+      .type_name("IMAGE");
   app.add_option("--least-requests", o->least_requests,
                  "leave out cases with fewer requests to the allocator (100)")
       .type_name("N");
@@ -213,6 +236,7 @@ const Command& hunt_command() {
       "worst.e4c\n"
       "  e4replay hunt --base kernel:stock.uml --with kernel:mine.uml --objective ns \\\n"
       "      --trials 200 -o worst.e4c\n"
+      "  e4replay hunt --start disk.img --base legacy --with linux-6.12.77 -o worst.e4c\n"
       "  e4replay replay worst.e4c -p legacy,linux-6.12.77 --first-difference\n",
       cmd_hunt::declare};
   return kCommand;
