@@ -316,8 +316,9 @@ Result<allocator::Decision> Ager::decide(const allocator::Request& request, std:
   ++tally_.requests;
   allocator::Decision decision = decider_.allocate(request, nullptr);
   E4R_CHECK(decider_.status());
-  if (options_.goes_on_when_full && !decision.success && !freed_.empty()) {
-    // What was freed becomes usable when its transaction ends, and the kernel tries again.
+  if (!decision.success && !freed_.empty()) {
+    // What was freed becomes usable when its transaction ends, and the kernel tries again
+    // (ext4_should_retry_alloc).
     E4R_CHECK(commit());
     decision = decider_.allocate(request, nullptr);
     E4R_CHECK(decider_.status());

@@ -17,8 +17,6 @@ constexpr double kOfDirectories = 0.01;  // of removals
 constexpr std::uint64_t kLeastUnits = 3;
 // Room that new files leave, as Filestorm's safe margin.
 constexpr std::uint64_t kMargin = 1 << 20;
-// Freed clusters that wait for a commit, as a share of the other free clusters.
-constexpr std::uint64_t kUncommittedShare = 4;
 // The age counts as reached at this share of the utilisation, or after this much more turnover.
 constexpr double kNear = 0.97;
 constexpr std::uint64_t kLonger = 4;
@@ -42,11 +40,11 @@ double PunchWorkload::uniform() {
   return static_cast<double>(rng_.next() >> 11) * 0x1p-53;
 }
 
-// How much of what may be in use is in use, from 0 to 1.
+// The share of the file system that files cannot get, from 0 to 1: it is in use, or lies above the
+// utilisation.
 double PunchWorkload::fullness() const {
-  const double most = static_cast<double>(options_.used + room_);
-  const double used = static_cast<double>(options_.used + taken_);
-  return std::min(used / most, 1.0);
+  const std::uint64_t left = room_ - std::min(room_, taken_);
+  return 1 - static_cast<double>(left) / static_cast<double>(options_.clusters);
 }
 
 std::uint64_t PunchWorkload::room_left() const {
@@ -72,6 +70,12 @@ std::uint32_t PunchWorkload::any() {
   return alive_[rng_.below(alive_.size())];
 }
 
+// After each operation on the file.
+void PunchWorkload::look_for_room(std::uint32_t slot) {
+  File& file = files_[slot];
+  file.is_punchable = file.is_punchable && !next_hole(file).empty();
+}
+
 // The file becomes a hole in these blocks.
 void PunchWorkload::give_back(std::uint32_t slot, std::uint64_t from, std::uint64_t to) {
   File& file = files_[slot];
@@ -80,7 +84,6 @@ void PunchWorkload::give_back(std::uint32_t slot, std::uint64_t from, std::uint6
   file.holes += span;
   file.taken -= gone;
   taken_ -= gone;
-  freed_ += gone;
 }
 
 void PunchWorkload::extend(Operation& operation, std::uint32_t slot, std::uint64_t size) {
@@ -92,6 +95,7 @@ void PunchWorkload::extend(Operation& operation, std::uint32_t slot, std::uint64
   file.taken += more;
   taken_ += more;
   written_ += more * block;
+  look_for_room(slot);
 }
 
 bool PunchWorkload::create_one(Operation& operation) {
@@ -109,12 +113,13 @@ bool PunchWorkload::create_one(Operation& operation) {
   return true;
 }
 
+// A file becomes at most as large as the room that is left.
 bool PunchWorkload::grow_one(Operation& operation) {
   const std::uint32_t slot = any();
   const std::uint64_t had = files_[slot].size;
   const auto high = static_cast<std::uint64_t>(profile_.sizes.back().limit);
   if (had >= high) return false;
-  const std::uint64_t size = std::min(rng_.between(had, high), had + room_left());
+  const std::uint64_t size = std::min(rng_.between(had, high), room_left());
   if (size <= had) return false;
   extend(operation, slot, size);
   return true;
@@ -138,23 +143,24 @@ bool PunchWorkload::shorten_one(Operation& operation) {
   std::uint64_t hole = had / 2, end = hole;
   for (file.count = 1; end < size && hole > kLeastUnits * profile_.punch; ++file.count)
     end += hole /= 2;
+  look_for_room(slot);
   return from < to;
 }
 
 bool PunchWorkload::punch_one(Operation& operation) {
-  constexpr int kTries = 64;  // to find a file with room for a hole
-  for (int i = 0; i < kTries; ++i) {
-    const std::uint32_t slot = any();
-    const Hole hole = next_hole(files_[slot]);
-    if (hole.empty()) continue;
-    ++files_[slot].count;
-    operation = {Operation::Kind::punch, slot, hole.to - hole.from, hole.from};
-    const std::uint64_t block = options_.cluster_size;
-    const std::uint64_t from = (hole.from + block - 1) / block, to = hole.to / block;
-    if (from < to) give_back(slot, from, to);
-    return true;
-  }
-  return false;
+  std::vector<std::uint32_t> punchable;
+  std::ranges::copy_if(alive_, std::back_inserter(punchable),
+                       [this](std::uint32_t slot) { return files_[slot].is_punchable; });
+  if (punchable.empty()) return false;
+  const std::uint32_t slot = punchable[rng_.below(punchable.size())];
+  const Hole hole = next_hole(files_[slot]);
+  ++files_[slot].count;
+  operation = {Operation::Kind::punch, slot, hole.to - hole.from, hole.from};
+  const std::uint64_t block = options_.cluster_size;
+  const std::uint64_t from = (hole.from + block - 1) / block, to = hole.to / block;
+  if (from < to) give_back(slot, from, to);
+  look_for_room(slot);
+  return true;
 }
 
 void PunchWorkload::remove_one(Operation& operation) {
@@ -164,7 +170,6 @@ void PunchWorkload::remove_one(Operation& operation) {
   alive_.pop_back();
   operation = {Operation::Kind::remove, slot, 0};
   taken_ -= files_[slot].taken;
-  freed_ += files_[slot].taken;
   files_[slot] = {};
   vacant_.push_back(slot);
 }
@@ -181,8 +186,8 @@ bool PunchWorkload::draw(Operation& operation) {
     return true;
   }
   const double change = uniform();
-  if (change < kNothing) return false;
-  if (change < std::max(aware, kNothing)) return grow_one(operation);
+  if (change < aware - kNothing) return grow_one(operation);
+  if (change < aware) return false;
   if (uniform() >= kShortenings && punch_one(operation)) return true;
   return shorten_one(operation);
 }
@@ -193,12 +198,9 @@ bool PunchWorkload::next(Operation& operation) {
   const bool end =
       written_ >= wanted_ &&
       (is_near || vacant_.empty() || written_ / kLonger >= wanted_ + room_ * options_.cluster_size);
-  const std::uint64_t free =
-      options_.clusters - std::min(options_.clusters, options_.used + taken_);
-  if (end || static_cast<double>(since_sync_) >= profile_.sync_every ||
-      freed_ * kUncommittedShare > free) {
+  if (end || static_cast<double>(since_sync_) >= profile_.sync_every) {
     operation = {};
-    since_sync_ = freed_ = 0;
+    since_sync_ = 0;
     ended_ = end;
     return true;
   }

@@ -33,6 +33,8 @@ class PunchWorkload : public Drawing {
     std::uint64_t count = 0;  // of holes, which gives the place of the next one
     std::uint64_t taken = 0;  // clusters
     BlockSet holes;
+    // A file that had no room for another hole after some operation gets none any more.
+    bool is_punchable = true;
   };
   // A hole in bytes; empty when the file is too small for it.
   struct Hole {
@@ -54,6 +56,7 @@ class PunchWorkload : public Drawing {
   void give_back(std::uint32_t slot, std::uint64_t from, std::uint64_t to);
   void extend(Operation& operation, std::uint32_t slot, std::uint64_t size);
   [[nodiscard]] std::uint32_t any();
+  void look_for_room(std::uint32_t slot);
 
   Profile profile_;
   AgeingWorkloadOptions options_;
@@ -63,7 +66,7 @@ class PunchWorkload : public Drawing {
   std::vector<std::uint32_t> alive_;    // slots
   std::uint64_t room_ = 0, taken_ = 0;  // clusters that files may use, and that they use
   std::uint64_t written_ = 0, wanted_ = 0;
-  std::uint64_t since_sync_ = 0, freed_ = 0;
+  std::uint64_t since_sync_ = 0;
   bool ended_ = false;
 };
 
