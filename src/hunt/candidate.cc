@@ -437,6 +437,8 @@ Status Starts::use(const std::string& image, unsigned threads, const app::Listen
   image::OpenOptions open;
   open.threads = threads;
   E4R_TRY(app::StartImage start, app::open_start(image, open, listener));
+  if (start.source.geometry.cluster_bits != 0)
+    return error("{}: is a bigalloc file system, and a hunt does not support these", image);
   StartFacts facts;
   facts.path = start.opened.path;
   facts.tunables = allocator::defaults_for(start.source.geometry);
