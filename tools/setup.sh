@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the packages for building, testing and running the project, from Debian 12, by name. Does nothing if
 # all are installed. Needs root (or sudo) only if something is missing.
-#   tools/setup.sh [build|test|python|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|portable|cluster|browser|metrics|corpus|fresh]...
+#   tools/setup.sh [build|test|python|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|portable|cluster|browser|metrics|endure|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
 
@@ -42,6 +42,8 @@ cluster=(slurm-wlm munge parallel)
 browser=(chromium)
 # For tests of the metrics and of the service of `watch`.
 metrics=(prometheus prometheus-node-exporter systemd)
+# The writers of test/watch/endure.sh that are programs of their own.
+endure=(rsync postgresql)
 # The programs that tools/record-corpus.sh records.
 corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
         python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
@@ -76,10 +78,11 @@ for group in "${@:-build}"; do
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     metrics) wanted+=("${metrics[@]}") ;;
+    endure) wanted+=("${endure[@]}") ;;
     corpus) wanted+=("${corpus[@]}") ;;
     fresh) wanted+=("${fresh[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, python, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, portable, cluster, browser, metrics, corpus or fresh" >&2
+        echo "setup.sh: unknown group '$group': give build, test, python, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, portable, cluster, browser, metrics, endure, corpus or fresh" >&2
         exit 2
         ;;
     esac
