@@ -153,6 +153,11 @@ void Engine::on_commit(const Op& op) {
 
 // The state at this moment decides what FITRIM sends from a group.
 void Engine::on_trim(const Op& op) {
+  if (trace_.trims.empty()) {
+    live_trim_ = op;
+    live_minlen_ = UINT32_MAX;
+    return;
+  }
   if (op.request > trace_.trims.size()) return;
   const RecordedTrim& recorded = trace_.trims[op.request - 1];
   Trimming trimming;
@@ -173,7 +178,9 @@ void Engine::on_trim(const Op& op) {
 // The model sends one run for each recorded run. A live run knows no more of a FITRIM than this
 // range, which only the recorded layout has.
 void Engine::on_discard_of_trim(const Op& op) {
-  if (trace_.trims.empty() && discards_for_one() == 1) {
+  if (trace_.trims.empty() && discards_for_one() == allocator::Discards::kAll)
+    return trim_alike(op);
+  if (trace_.trims.empty()) {
     allocator::Trim& trim = trimming_[op.request].trim;
     trim = {};
     trim.number = op.request;
@@ -188,6 +195,22 @@ void Engine::on_discard_of_trim(const Op& op) {
   Trimming& trimming = found->second;
   if (trimming.recorded > 0) --trimming.recorded;
   decider_->trim(trimming.trim, 1);
+}
+
+// A live run of another layout sees the minlen only run by run. It sends all runs of the group that
+// are as long as the recorded one, and again when a shorter one follows.
+void Engine::trim_alike(const Op& op) {
+  const std::uint64_t length = std::max<std::uint64_t>(op.count, 1);
+  if (live_trim_.request != op.request || length >= live_minlen_) return;
+  live_minlen_ = static_cast<std::uint32_t>(length);
+  allocator::Trim trim;
+  trim.number = op.request;
+  trim.group = live_trim_.group;
+  trim.start = live_trim_.start;
+  trim.end = live_trim_.start + static_cast<std::uint32_t>(live_trim_.count);
+  trim.minlen = live_minlen_;
+  trim.even_trimmed = true;
+  decider_->trim(trim, allocator::Discards::kAll);
 }
 
 // A trim, or the worker (0), has given back what it sent last. With the last recorded run, the

@@ -184,6 +184,7 @@ class Engine {
   void on_discard(const Op& op);
   void on_trim(const Op& op);
   void on_discard_of_trim(const Op& op);
+  void trim_alike(const Op& op);
   void end_discard(std::uint64_t by);
   void count(const Op& op, const allocator::Decision& decision);
   void check_result(const Op& op, const allocator::Decision& decision);
@@ -207,6 +208,9 @@ class Engine {
   };
   std::vector<state::MbGroup> groups_while_discarding_;
   std::unordered_map<std::uint64_t, Trimming> trimming_;
+  // In a live run of another layout: where FITRIM is, and the shortest run that it has sent there.
+  Op live_trim_;
+  std::uint32_t live_minlen_ = 0;
   allocator::DecisionHash hash_;      // as agreement_: every answer compares runs by it
   ClosingCounts closings_;            // so far
   std::uint64_t steps_ = 0;           // calls of advance()

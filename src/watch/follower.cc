@@ -96,13 +96,13 @@ replay::TraceFacts facts_of(const state::Source& source) {
 
 }  // namespace
 
-Result<std::unique_ptr<Follower>> Follower::create(const StartPoint& start) {
+std::unique_ptr<Follower> Follower::create(const StartPoint& start) {
   std::unique_ptr<Follower> out(new Follower(start));
-  E4R_CHECK(out->make());
+  out->make();
   return out;
 }
 
-Status Follower::make() {
+void Follower::make() {
   replay::Setup setup = {start_.policy, start_.tunables};
   setup.keep = [shadows = !start_.shadows.empty()](replay::Accounts& accounts) {
     accounts.add<CostlyRequests>();
@@ -119,9 +119,12 @@ Status Follower::make() {
   for (const allocator::Policy* policy : start_.shadows) {
     Shadow& shadow = shadows_.emplace_back();
     shadow.policy = policy;
-    E4R_TRY(shadow.engine, make_shadow(*policy));
+    auto engine = make_shadow(*policy);
+    if (engine.ok())
+      shadow.engine = *std::move(engine);
+    else
+      note_dropped(*policy, engine.error().message);
   }
-  return {};
 }
 
 Result<std::unique_ptr<replay::WhatIf>> Follower::make_shadow(
@@ -210,7 +213,11 @@ void Follower::let_shadows_decide() {
 void Follower::drop(std::size_t shadow, const std::string& why) {
   if (shadows_[shadow].engine == nullptr) return;
   shadows_[shadow].engine.reset();
-  dropped_.push_back(fmt::format("{}: {}", shadows_[shadow].policy->name, why));
+  note_dropped(*shadows_[shadow].policy, why);
+}
+
+void Follower::note_dropped(const allocator::Policy& policy, const std::string& why) {
+  dropped_.push_back(fmt::format("{}: {}", policy.name, why));
 }
 
 void Follower::drop_if_shed() {

@@ -86,8 +86,8 @@ class Follower {
     failed,       // the model or the source; see why()
   };
 
-  // Makes the model and the shadows' deciders. A kernel that does not start is an Error.
-  [[nodiscard]] static Result<std::unique_ptr<Follower>> create(const StartPoint& start);
+  // Makes the model and the shadows' deciders. A shadow whose kernel does not start is dropped.
+  [[nodiscard]] static std::unique_ptr<Follower> create(const StartPoint& start);
 
   // Follows all events of the backlog, until it ends. `learn_at`: the number of events from which
   // on a difference ends the run: of a decision, now or earlier, or of a group in a comparison.
@@ -133,7 +133,7 @@ class Follower {
   };
 
   explicit Follower(const StartPoint& start) : start_(start) {}
-  [[nodiscard]] Status make();
+  void make();
   [[nodiscard]] Result<std::unique_ptr<replay::WhatIf>> make_shadow(
       const allocator::Policy& policy) const;
 
@@ -144,6 +144,7 @@ class Follower {
   void pass_time(std::uint64_t time_ns);
   void compare_if_due(std::uint64_t time_ns);
   void drop(std::size_t shadow, const std::string& why);
+  void note_dropped(const allocator::Policy& policy, const std::string& why);
   void drop_if_shed();
   [[nodiscard]] std::vector<results::Outcome> counts() const;
   void publish();

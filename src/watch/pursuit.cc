@@ -97,7 +97,7 @@ Status Pursuit::attempt(bool& again) {
   if (!learnt_.empty()) start_.warm.learn(learnt_, start_.source.geometry.groups);
   choose_answers();
   start_.policy = choose_policy();
-  E4R_TRY(std::shared_ptr<Follower> follower, Follower::create(start_));
+  const std::shared_ptr<Follower> follower = Follower::create(start_);
   {
     const std::lock_guard lock(mutex_);
     follower_ = follower;

@@ -46,7 +46,7 @@ app::Inputs opened(const std::string& path) {
 // A follower of a bundled capture whose events are a millisecond apart, or come when they came.
 struct Followed {
   explicit Followed(const std::string& name, const FlightRecorder::Limits& limits,
-                    bool recorded_times = false)
+                    bool recorded_times = false, std::vector<const allocator::Policy*> shadows = {})
       : inputs(opened(TRACES "/" + name)) {
     std::vector<trace::Event> events;
     const auto cursor = inputs.trace.cursor();
@@ -60,8 +60,9 @@ struct Followed {
                             .tunables = inputs.recorded,
                             .warm = {},
                             .policy = allocator::find_policy("linux-7.3"),
+                            .shadows = std::move(shadows),
                             .keep = limits};
-    follower = *Follower::create(start);
+    follower = Follower::create(start);
     Backlog backlog;
     backlog.add(events, events.back().time_ns);
     backlog.end();
@@ -139,6 +140,44 @@ TEST(FlightRecorder, FollowsDiscardsBesideWriters) {
     EXPECT_EQ(agreement.differing(), 0u) << capture;
     EXPECT_TRUE(followed.flight().kept()) << capture;
   }
+}
+
+// A shadow learns the minlen of a FITRIM from the runs of each group, and a replay from the whole
+// trace. So they send almost the same.
+TEST(FlightRecorder, ShowsShadowsFitrim) {
+  const std::vector<const allocator::Policy*> shadows = {allocator::find_policy("linux-6.12"),
+                                                         allocator::find_policy("legacy")};
+  for (const char* capture : {"trim-beside.e4c", "fitrim-7.3.e4c"}) {
+    const Followed live(capture, {kSecond, 64 << 20}, true, shadows);
+    replay::SessionOptions options;
+    options.warm = std::make_shared<replay::WarmStart>();
+    replay::Session session(live.inputs.source, live.inputs.trace, options);
+    for (std::size_t i = 0; i < shadows.size(); ++i) {
+      const auto replayed = session.what_if({shadows[i], live.inputs.recorded});
+      ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+      const auto sent = static_cast<double>(live.follower->shadow(i)->discards()->counts().blocks);
+      const auto whole = static_cast<double>(replayed->engine->discards()->counts().blocks);
+      EXPECT_GT(whole, 100'000);
+      EXPECT_NEAR(sent / whole, 1, 0.1) << capture << ": " << shadows[i]->name;
+    }
+  }
+}
+
+// What a kernel's code does wrong costs only its own column.
+TEST(FlightRecorder, GoesOnWithoutAKernelThatEnds) {
+  const TempDir dir;
+  std::filesystem::copy_file(FAKE_KERNEL, dir.file("dies"));
+  const Followed live(
+      "trim-beside.e4c", {kSecond, 64 << 20}, true,
+      {*app::parse_policy("kernel:" + dir.file("dies")), allocator::find_policy("linux-6.12")});
+  const std::uint64_t requests = live.follower->recorded().agreement().requests;
+  EXPECT_GT(requests, 800u);
+  EXPECT_EQ(live.follower->shadow(0), nullptr);
+  ASSERT_NE(live.follower->shadow(1), nullptr);
+  EXPECT_GT(live.follower->shadow(1)->tally().requests, requests / 2);
+  const std::vector<std::string>& dropped = live.follower->picture()->dropped;
+  ASSERT_EQ(dropped.size(), 1u);
+  EXPECT_EQ(dropped[0].find("kernel:dies: "), 0u) << dropped[0];
 }
 
 TEST(FlightRecorder, ReachesBackAsFarAsItIsTold) {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/setups.h"
 #include "replay/session.h"
 #include "results/rows.h"
 #include "trace/packed.h"
@@ -50,10 +51,9 @@ std::shared_ptr<Follower> follow(const watch::StartPoint& start,
   Backlog backlog;
   add_events(backlog, events);
   backlog.end();
-  auto follower = Follower::create(start);
-  EXPECT_TRUE(follower.ok());
-  EXPECT_EQ((*follower)->run(backlog, kNever, 1 << 20), Follower::End::over) << (*follower)->why();
-  return *std::move(follower);
+  std::shared_ptr<Follower> follower = Follower::create(start);
+  EXPECT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over) << follower->why();
+  return follower;
 }
 
 class LiveFollowing : public testing::TestWithParam<std::string_view> {};
@@ -104,7 +104,7 @@ TEST(Follower, ForgetsWhatNobodyNeeds) {
   add_events(backlog, half.events());
   backlog.end();
   backlog.forget();
-  const auto forgetful = *Follower::create(start);
+  const auto forgetful = Follower::create(start);
   ASSERT_EQ(forgetful->run(backlog, kNever, 0), Follower::End::over);
   const auto whole = follow(start, half.events());
   EXPECT_EQ(forgetful->recorded().agreement().identical, whole->recorded().agreement().identical);
@@ -122,7 +122,7 @@ TEST(Follower, ShowsItsColumns) {
     events[i].time_ns = 1'000'000'000 + i * 10'000'000'000 / events.size();
   add_events(backlog, events);
   backlog.end();
-  const auto follower = *Follower::create(start);
+  const auto follower = Follower::create(start);
   ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
   const auto picture = follower->picture();
   ASSERT_NE(picture, nullptr);
@@ -155,7 +155,7 @@ TEST(Follower, DropsItsShadows) {
   Backlog backlog;
   add_events(backlog, half.events());
   backlog.end();
-  const auto follower = *Follower::create(start);
+  const auto follower = Follower::create(start);
   follower->shed("too slow");
   ASSERT_EQ(follower->run(backlog, kNever, 1 << 20), Follower::End::over);
   const auto picture = follower->picture();
@@ -163,6 +163,20 @@ TEST(Follower, DropsItsShadows) {
   EXPECT_EQ(picture->columns.size(), 1u);
   EXPECT_EQ(follower->shadow(0), nullptr);
   EXPECT_GT(picture->identical, 100u);
+}
+
+// There is no image that it could mount.
+TEST(Follower, GoesOnWithoutAKernelThatDoesNotStart) {
+  const HalfSeen half("linux-7.3");
+  watch::StartPoint start = half.start(true);
+  start.shadows = {*app::parse_policy("kernel:" FAKE_KERNEL), allocator::find_policy("linux-6.12")};
+  const auto follower = follow(start, half.events());
+  EXPECT_GT(follower->recorded().agreement().requests, 100u);
+  EXPECT_EQ(follower->shadow(0), nullptr);
+  ASSERT_NE(follower->shadow(1), nullptr);
+  const std::vector<std::string>& dropped = follower->picture()->dropped;
+  ASSERT_EQ(dropped.size(), 1u);
+  EXPECT_EQ(dropped[0].find("kernel:fake_kernel: "), 0u) << dropped[0];
 }
 
 // A reading of mb_groups that began behind the last event. The kernel stands where another follower
@@ -174,7 +188,7 @@ Follower::End compare(const HalfSeen& half, const Follower& other, bool differs,
   add_events(backlog, half.events());
   const std::uint64_t last = half.events().back().time_ns;
   constexpr std::uint64_t kMargin = 2 * watch::GroupsComparison::kMarginNs;
-  follower = *Follower::create(half.start(true));
+  follower = Follower::create(half.start(true));
   watch::KernelGroups kernel;
   kernel.after_ns = last + 2 * kMargin;
   for (std::uint32_t group = 0; group < end.group_count(); ++group)

@@ -68,7 +68,7 @@ class PageTest : public testing::Test {
     watch::Backlog backlog;
     backlog.add(events, events.back().time_ns);
     backlog.end();
-    const auto follower = *watch::Follower::create(start);
+    const auto follower = watch::Follower::create(start);
     EXPECT_EQ(follower->run(backlog, UINT64_MAX, 1 << 20), watch::Follower::End::over);
     Report out;
     out.time = "2026-01-02T03:04:05Z";

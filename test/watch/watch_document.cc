@@ -53,11 +53,9 @@ int print(std::string_view what) {
   watch::Backlog backlog;
   backlog.add(events, events.back().time_ns);
   backlog.end();
-  if (!follower.ok() ||
-      (*follower)->run(backlog, UINT64_MAX, 1 << 20) != watch::Follower::End::over)
-    return 1;
+  if (follower->run(backlog, UINT64_MAX, 1 << 20) != watch::Follower::End::over) return 1;
   if (what != "none") report.lazy_init = {.groups_left = 5, .runs = true, .groups_per_s = 2.5};
-  if (what != "none") report.picture = (*follower)->picture();
+  if (what != "none") report.picture = follower->picture();
   HostileNames names;
   const std::string text = what == "prometheus" ? metrics_of(report, watch::Exposition::prometheus)
                            : what == "openmetrics"
