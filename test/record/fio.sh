@@ -76,7 +76,8 @@ beyond() {
 wrong=
 for disk in new old; do
     for name in "${jobs[@]}"; do
-        dd if=$disk of="$loop" bs=1M status=none
+        blkdiscard "$loop" # so that only data need be copied
+        dd if=$disk of="$loop" bs=1M conv=sparse status=none
         mount "$loop" "$fs"
         record "$fs" -o "$disk-$name.e4c" -- sh -c \
             "fio --output-format=terse $name.fio >fio.out 2>&1 && sync -f $fs" >record.out 2>&1 ||
