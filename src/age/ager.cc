@@ -137,7 +137,9 @@ Status Ager::write_back(std::uint32_t slot, bool open) {
     E4R_TRY([[maybe_unused]] const bool done,
             map_holes(part, span.lower(), span.upper(), kDelayedBlocks));
   }
-  return {};
+  // Nothing waits for writeback any more, and no program writes (ext4_da_update_reserve_space).
+  if (!open) decider_.discard_inode(options_.inodes[slot], 0);
+  return decider_.status();
 }
 
 Status Ager::commit() {

@@ -144,6 +144,31 @@ TEST(Ager, DelaysUntilSync) {
 
 // Counts the blocks for which a device without discards keeps room, and the runs that discards
 // would name.
+// What is preallocated for a file that was closed goes when its last data has been written back.
+TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
+  using Kind = Operation::Kind;
+  test::ModelFs fs(test::model_shape("two_groups"));
+  AgerOptions options;
+  options.inodes = {12, 13};
+  const auto decider = model(*allocator::find_policy("linux-7.3"), fs.source());
+  Ager ager(*decider, fs.source(), options);
+  const auto preallocated = [&ager](std::uint64_t ino) {
+    const state::InodePreallocs* found = ager.state().find_inode_preallocs(ino);
+    return found != nullptr && found->active > 0;
+  };
+  for (const Operation& operation :
+       std::vector<Operation>{{Kind::write_at, 0, 100'000, 0}, {Kind::write_at, 1, 100'000, 0}, {}})
+    ASSERT_TRUE(ager.apply(operation).ok());
+  EXPECT_TRUE(preallocated(12));
+  for (const Operation& operation :
+       std::vector<Operation>{{Kind::write_at, 0, 4096, 102'400}, {Kind::close, 0}})
+    ASSERT_TRUE(ager.apply(operation).ok());
+  EXPECT_TRUE(preallocated(12)) << "data waits for writeback";
+  ASSERT_TRUE(ager.apply({}).ok());
+  EXPECT_FALSE(preallocated(12));
+  EXPECT_TRUE(preallocated(13)) << "still open";
+}
+
 TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   test::ModelFs fs(test::model_shape("two_groups"));
   AgerOptions options;
