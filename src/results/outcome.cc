@@ -90,7 +90,6 @@ Outcome outcome_of(const age::Ager& ager, const Geometry& geometry) {
   Outcome out;
   out.geometry = geometry;
   out.tally.requests = ager.tally().requests;
-  out.tally.failed = ager.tally().failed;
   out.searches = stats::known_counters(ager.counters());
   out.times = ager.times();
   out.free = stats::settled_free(ager.state(), stats::mebibyte_bits(geometry.block_bits));

@@ -66,7 +66,7 @@ struct Outcome {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
   Geometry geometry;
-  replay::Tally tally;  // of a file system that was aged: requests, and failed ones
+  replay::Tally tally;  // of a file system that was aged: the requests alone
   stats::KnownCounters searches;
   allocator::DecisionTimes times;  // of a kernel's code; empty of a model
   stats::SettledFree free;         // extents with chunks of 1 MiB

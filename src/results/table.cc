@@ -60,10 +60,8 @@ void add_tally(Rows& out) {
   out.push_back(allocated);
   Row failed =
       common(tallied("failed, no space", "failed", &Tally::failed, Show::always, Better::lower));
-  failed.of = [](Of o) -> Value { return o.tally.failed; };
-  failed.told = kReplay | kReview | kAge | kWatch | kMetrics;
-  failed.names = {{Teller::age, "age/failed"},
-                  {Teller::metrics, "failed_requests", "Requests that found no space."}};
+  failed.told = kReplay | kReview | kWatch | kMetrics;
+  failed.names = {{Teller::metrics, "failed_requests", "Requests that found no space."}};
   out.push_back(failed);
   out.push_back(tallied("metadata requests", "metadata_requests", &Tally::metadata));
   out.push_back(
@@ -303,6 +301,7 @@ void add_ageing(Rows& out) {
       [=](Of o, Old a) { return share(a.bytes_written, bytes_of(o)); });
   add("age/utilisation", Unit::count,
       [](Of o, Old) { return 1 - share(o.free.extents.blocks, o.geometry.blocks_count); });
+  add("age/failed", Unit::count, [](Of, Old a) { return a.tally.failed; });
   add("age/tree_nodes", Unit::count, [](Of, Old a) { return a.tally.tree_nodes; });
   add("age/aligned_requests", Unit::count, [](Of, Old a) { return a.tally.aligned; });
   add("age/aligned_refused", Unit::count, [](Of, Old a) { return a.tally.refused; });
