@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs='ring torrents database' full='90 95 98' days=365 size=64G seed=1 variations='' build=build/release
-policies='linux-5.4 linux-5.15 legacy linux-6.6 linux-6.8 linux-6.12.77'
+policies='linux-5.4 linux-5.15 legacy linux-6.8 linux-6.12.77 linux-7.3'
 while [ $# -gt 0 ]; do
     case $1 in
     --programs) programs=$2 && shift ;;

@@ -13,7 +13,7 @@ choose_policy
 
 echo '| program | | extents per GiB of files | free extents |'
 umount "$fs"
-for program in ${PROGRAMS:-ring torrents database}; do
+for program in ring torrents database; do
     truncate -s 4G disk
     losetup -c "$loop"
     mke2fs -q -F -t ext4 -m 0 -E lazy_itable_init=0 "$loop"
@@ -32,9 +32,7 @@ for program in ${PROGRAMS:-ring torrents database}; do
     umount "$fs"
     awk -v program=$program -v blocks="$blocks" -v free="$(e2freefrag disk | sed -n 's/^Num. free extent: *//p')" \
         -v kernel="$(uname -r)" '{ printf "| %s | Linux %s | %.0f | %d |\n", program, kernel, $1 / blocks, free }' extents
-    for policy in "$policy" linux-6.12.77; do
-        "$e4replay" age start.img --operations operations --slots slots -p "$policy" -o aged --json - --no-progress |
-            jq -r --arg program $program '"| \($program) | model, \(.age.policy) | " +
-                "\(.files.extents / .files.blocks * 262144 | round) | \(.aged.count) |"'
-    done
+    "$e4replay" age start.img --operations operations --slots slots -p "$policy" -o aged --json - --no-progress |
+        jq -r --arg program $program '"| \($program) | model, \(.age.policy) | " +
+            "\(.files.extents / .files.blocks * 262144 | round) | \(.aged.count) |"'
 done
