@@ -29,14 +29,17 @@ class Files:
         self.size[slot] = self.space[slot] = 0
         return slot
 
+    def reserve(self, slot, end):
+        """Gives the file space up to `end`, and keeps its size."""
+        print("k", slot, self.space[slot], end - self.space[slot])
+        self.used += end - self.space[slot]
+        self.space[slot] = end
+
     def write(self, slot, offset, count):
         """Writes `count` bytes, which have no block yet, through the page cache."""
         end = offset + count
         if self.fallocate and end > self.space[slot]:
-            reserved = -(-end // self.fallocate) * self.fallocate
-            print("k", slot, self.space[slot], reserved - self.space[slot])
-            self.used += reserved - self.space[slot]
-            self.space[slot] = reserved
+            self.reserve(slot, -(-end // self.fallocate) * self.fallocate)
         for at in range(offset, end, CALL):
             print("W", slot, at, min(CALL, end - at))
         if not self.fallocate:
@@ -56,10 +59,9 @@ class Files:
             self.space[slot] = end
         print("c", slot)
 
-    def remove(self, slot, written=None):
-        """`written`: bytes of a file with holes."""
-        whole = self.space[slot] if self.fallocate else -(-self.size[slot] // BLOCK) * BLOCK
-        freed = whole if written is None or self.fallocate else written
+    def remove(self, slot):
+        """Removes a file without holes."""
+        freed = self.space[slot] if self.fallocate else -(-self.size[slot] // BLOCK) * BLOCK
         print("r", slot)
         self.used -= freed
         self.waiting += freed
@@ -122,9 +124,7 @@ def torrents(files, days, rng):
         if files.fallocate:
             while not files.fits(pieces * MIB) and finished:
                 remove_one()
-            print("k", slot, 0, pieces * MIB)
-            files.used += pieces * MIB
-            files.space[slot] = pieces * MIB
+            files.reserve(slot, pieces * MIB)
         active.append((slot, order))
 
     def remove_one():
@@ -151,8 +151,8 @@ def torrents(files, days, rng):
 
 def database(files, days, rng):
     """30 tables, partitioned by week: 30 files grow at a time, by some 100 KiB between two checkpoints, and old
-    partitions are dropped at 60 % of the room. Each night a dump is written, 4 % of the room; the oldest dump goes when there
-    is no room. Sorts write temporary files. All is written about 16 times a year."""
+    partitions are dropped at 60 % of the room. Each night a dump is written, 4 % of the room; the oldest dump goes when
+    there is no room. Sorts write temporary files. All is written about 16 times a year."""
     weights = [rng.lognormvariate(0, 0.8) for _ in range(30)]
     weekly = 0.6 * files.room / 20
     partitions, dumps, current = [], [], []
@@ -160,6 +160,13 @@ def database(files, days, rng):
     def make_room(count):
         while not files.fits(count) and dumps:
             files.remove(dumps.pop(0))
+
+    def write_whole(slot, pieces):
+        for _ in range(pieces):
+            make_room(8 * MIB)
+            files.append(slot, 8 * MIB)
+            files.write_back(128 * MIB)
+        files.close(slot)
 
     def in_tables():
         return sum(files.size[slot] for slot in partitions) + sum(files.size[slot] for slot in current)
@@ -180,19 +187,11 @@ def database(files, days, rng):
                 files.append(slot, count)
             if rng.random() < 0.3:
                 sort = files.create()
-                for _ in range(int(rng.lognormvariate(2.5, 1))):
-                    make_room(8 * MIB)
-                    files.append(sort, 8 * MIB)
-                    files.write_back(128 * MIB)
-                files.close(sort)
+                write_whole(sort, int(rng.lognormvariate(2.5, 1)))
                 files.remove(sort)
             files.sync()
         dump = files.create()
-        for _ in range(int(0.04 * files.room / (8 * MIB))):
-            make_room(8 * MIB)
-            files.append(dump, 8 * MIB)
-            files.write_back(128 * MIB)
-        files.close(dump)
+        write_whole(dump, int(0.04 * files.room / (8 * MIB)))
         dumps.append(dump)
         files.sync()
 
