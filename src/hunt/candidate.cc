@@ -22,7 +22,7 @@ namespace {
 using age::Operation;
 using Kind = Operation::Kind;
 
-// Operations use nine tenths of so many free blocks.
+// A hunt needs so many free blocks. Operations use nine tenths of the free ones.
 constexpr std::uint64_t kLeastRoom = 10;
 std::uint64_t room_in(std::uint64_t free_blocks) {
   return free_blocks / kLeastRoom * (kLeastRoom - 1);
@@ -184,7 +184,7 @@ std::vector<Parameter> file_system_parameters() {
   };
 }
 
-// So many files are the most that a case can have.
+// A case has at most so many operations, and so many files.
 constexpr std::uint64_t kMostOperations = 4096;
 
 std::vector<Parameter> workload_parameters() {
@@ -235,7 +235,7 @@ std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-// Of a space that has parameters of the file system. `value` returns that of a part.
+// Reads the parameters of the file system. `value` returns the value of a parameter.
 template <typename Value>
 Origin origin_of(const Value& value) {
   Origin origin;
@@ -368,15 +368,16 @@ void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uin
   });
 }
 
-// Those of a new file system.
+// What is known of a new file system.
 StartFacts facts_of(const image::Image& image) {
   const image::SuperblockInfo& superblock = image.superblock();
   const std::uint32_t first = std::max(superblock.first_inode, 11u) + 1;  // behind lost+found
   StartFacts out;
   out.path = image.path();
+  out.source = replay::source_from(image);
   out.free_inodes.resize(superblock.inodes_count - first + 1);
   std::iota(out.free_inodes.begin(), out.free_inodes.end(), first);
-  out.tunables = allocator::defaults_for(replay::source_from(image).geometry);
+  out.tunables = allocator::defaults_for(out.source.geometry);
   return out;
 }
 
@@ -387,7 +388,7 @@ Start::Start(std::shared_ptr<const image::Image> image,
     : image_(std::move(image)),
       bitmaps_(std::move(bitmaps)),
       image_path_(std::move(facts.path)),
-      source_(replay::source_from(*image_)),
+      source_(std::move(facts.source)),
       tunables_(facts.tunables),
       neighbours_(std::move(facts.free_inodes)),
       spread_(app::spread(neighbours_, image_->superblock(), source_.geometry)) {
@@ -441,7 +442,8 @@ Status Starts::use(const std::string& image, unsigned threads, const app::Listen
     return error("{}: is a bigalloc file system, and a hunt does not support these", image);
   StartFacts facts;
   facts.path = start.opened.path;
-  facts.tunables = allocator::defaults_for(start.source.geometry);
+  facts.source = std::move(start.source);
+  facts.tunables = allocator::defaults_for(facts.source.geometry);
   E4R_TRY(const std::string from, app::take_start_tunables({}, start.opened, facts.tunables));
   E4R_TRY(facts.free_inodes, app::free_inodes(start.opened.image, UINT64_MAX));
   const std::size_t inodes = facts.free_inodes.size();

@@ -113,9 +113,10 @@ class Space {
 using ImageMaker =
     std::function<Result<std::string>(std::uint64_t bytes, std::uint32_t block_size)>;
 
-// What a start needs beside the blocks of its file system.
+// What a start knows of its image.
 struct StartFacts {
   std::string path;                        // to open the image again
+  state::Source source;                    // as in the image
   std::vector<std::uint32_t> free_inodes;  // in their order
   allocator::Tunables tunables;            // as mounted
 };
