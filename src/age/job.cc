@@ -26,7 +26,7 @@ std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   return out;
 }
 
-Status check_sizes(const Job& job, const JobLimits& limits) {
+Status check_sizes(const Job& job, const FileLimits& limits) {
   if (job.writers == 0 || job.writers > kMostWriters)
     return error("{} writers: give 1 to {}", job.writers, format_count(kMostWriters));
   if (job.files == 0) return error("no files: give at least one");
@@ -52,7 +52,7 @@ std::optional<std::uint64_t> writes_of(const Job& job) {
 
 }  // namespace
 
-Status check_jobs(const std::vector<Job>& jobs, const JobLimits& limits) {
+Status check_jobs(const std::vector<Job>& jobs, const FileLimits& limits) {
   std::uint64_t files = 0, writes = 0, writers = 0;
   for (const Job& job : jobs) {
     const std::string whose = job.name.empty() ? "" : job.name + ": ";

@@ -51,13 +51,9 @@ struct Job {
   }
 };
 
-struct JobLimits {
-  std::uint32_t block_size = 0;  // bytes
-  std::uint64_t files = 0;       // inodes that are free
-};
 // Whether the jobs can be done there: sizes that a file can have, files that have inodes, and a
 // number of writes that ends. The Error names the job and what to do.
-[[nodiscard]] Status check_jobs(const std::vector<Job>& jobs, const JobLimits& limits);
+[[nodiscard]] Status check_jobs(const std::vector<Job>& jobs, const FileLimits& limits);
 
 // Draws the operations of jobs. Writers of jobs that run at the same time write in turn. Ends with
 // a sync.

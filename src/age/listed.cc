@@ -29,15 +29,15 @@ struct File {
 class Reader {
  public:
   explicit Reader(const FileLimits& limits)
-      : limits_(limits), most_bytes_(kMaxFileBlocks * limits.block_size), files_(limits.slots) {}
+      : limits_(limits), most_bytes_(kMaxFileBlocks * limits.block_size), files_(limits.files) {}
 
   // The Error does not name the line.
   Result<Operation> read(std::string_view line) {
     E4R_TRY(const Operation operation, parse_operation(line));
     if (operation.kind == Kind::sync) return operation;
-    if (operation.slot >= limits_.slots)
+    if (operation.slot >= limits_.files)
       return error("slot {}: there are inodes for slots 0 to {}", operation.slot,
-                   limits_.slots - 1);
+                   limits_.files - 1);
     File& file = files_[operation.slot];
     file.named |=
         writes(operation.kind) || operation.kind == Kind::extend || operation.kind == Kind::reserve;

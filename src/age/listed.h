@@ -12,12 +12,6 @@
 
 namespace e4r::age {
 
-// What files there can be.
-struct FileLimits {
-  std::uint32_t slots = 0;
-  std::uint32_t block_size = 0;  // bytes
-};
-
 // Operations that a file lists, one a line, in the form of text_of(). A sync ends them.
 class ListedWorkload : public Drawing {
  public:

@@ -144,7 +144,8 @@ constexpr std::array<Form, kOperationKinds> kForms = {{
     {'c', true, false, false},
 }};
 
-// Takes a blank and a number off the front. Returns false if there is none, or a larger one.
+// Removes a blank and a number from the front. Returns false if the text begins otherwise, or if
+// the number exceeds `most`.
 bool take_number(std::string_view& rest, std::uint64_t& number, std::uint64_t most) {
   if (!rest.starts_with(' ')) return false;
   const auto [end, ec] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), number);

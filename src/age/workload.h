@@ -78,6 +78,12 @@ inline constexpr std::size_t kOperationKinds = static_cast<std::size_t>(Operatio
 [[nodiscard]] std::string text_of(const Operation& operation);
 [[nodiscard]] Result<Operation> parse_operation(std::string_view line);
 
+// What files a file system can have.
+struct FileLimits {
+  std::uint32_t block_size = 0;  // bytes
+  std::uint64_t files = 0;       // inodes that are free
+};
+
 // How far to age a file system.
 struct Until {
   double utilisation = 0.8;  // share of its clusters in use, including those in use at the start

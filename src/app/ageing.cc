@@ -34,11 +34,11 @@ std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g, const G
   return out;
 }
 
-age::AgeingWorkloadOptions space_to_age(const state::Source& source) {
-  const Geometry& geometry = source.geometry;
+age::AgeingWorkloadOptions space_to_age(const results::Outcome& start) {
+  const Geometry& geometry = start.geometry;
   age::AgeingWorkloadOptions out;
   out.clusters = geometry.blocks_count >> geometry.cluster_bits;
-  out.used = out.clusters - geometry.to_clusters(results::outcome_of(source).free.extents.blocks);
+  out.used = out.clusters - geometry.to_clusters(start.free.extents.blocks);
   out.cluster_size = geometry.block_size() << geometry.cluster_bits;
   return out;
 }
@@ -70,11 +70,11 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
   ager.goes_on_when_full = wanted.operations.has_value();
   out->start_ = results::outcome_of(source);
   if (wanted.operations) {
-    const age::FileLimits limits = {out->slots_, superblock.block_size()};
+    const age::FileLimits limits = {superblock.block_size(), out->slots_};
     E4R_TRY(out->workload_,
             age::ListedWorkload::read(*wanted.operations, wanted.operations_from, limits));
   } else {
-    age::AgeingWorkloadOptions workload = space_to_age(source);
+    age::AgeingWorkloadOptions workload = space_to_age(out->start_);
     workload.slots = out->slots_;
     workload.until = wanted.until;
     workload.seed = wanted.seed;

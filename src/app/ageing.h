@@ -35,8 +35,8 @@ struct AgeingOptions {
   std::string operations_from;
 };
 
-// The space of a file system, for what draws operations.
-[[nodiscard]] age::AgeingWorkloadOptions space_to_age(const state::Source& source);
+// The space of a file system at its start, for what draws operations.
+[[nodiscard]] age::AgeingWorkloadOptions space_to_age(const results::Outcome& start);
 
 // Whether the policy's kernel has large folios: ext4 has had them since 6.16.
 [[nodiscard]] bool has_large_folios(const allocator::Policy& policy);

@@ -75,7 +75,7 @@ class Player {
 };
 
 Status Player::prepare_profile() {
-  age::AgeingWorkloadOptions options = space_to_age(source_);
+  age::AgeingWorkloadOptions options = space_to_age(results::outcome_of(source_));
   options.slots = static_cast<std::uint32_t>(inodes_.size());
   options.seed = wanted_.seed;
   // Half of the free space, by a tenth of the file system's size.
@@ -90,7 +90,7 @@ Status Player::prepare_profile() {
 }
 
 Status Player::prepare() {
-  const age::JobLimits limits = {source_.geometry.block_size(), count_free_inodes(image_)};
+  const age::FileLimits limits = {source_.geometry.block_size(), count_free_inodes(image_)};
   if (const Status fits = age::check_jobs(wanted_.jobs, limits); !fits.ok())
     return error("--workload: {}", fits.error().message);
   const bool by_profile = wanted_.jobs.empty();

@@ -123,7 +123,7 @@ TEST(Fio, ListsWhatChangesNothing) {
 }
 
 TEST(Jobs, HaveLimits) {
-  const JobLimits limits = {4096, 1000};
+  const FileLimits limits = {4096, 1000};
   const auto refused = [&](const std::string& words) {
     const auto wanted = parse_job_words(words);
     if (!wanted.ok()) return wanted.error().message;

@@ -14,7 +14,7 @@ namespace e4r::age {
 namespace {
 
 using Kind = Operation::Kind;
-constexpr FileLimits kLimits = {20, 4096};
+constexpr FileLimits kLimits = {4096, 20};
 
 std::vector<Operation> operations_of(std::string_view text) {
   auto read = ListedWorkload::read(text, "list", kLimits);
@@ -75,7 +75,7 @@ TEST(ListedWorkload, RefusesWhatNoFileCanDo) {
   EXPECT_NE(refusal_of("W 1 18446744073709551615 1").find("at most"), std::string::npos);
   std::string much;
   for (int i = 0; i < (1 << 16) + 1; ++i) much += "r 1\nw 1 281474976710656\n";
-  const auto read = ListedWorkload::read(much, "list", {20, 1 << 16});
+  const auto read = ListedWorkload::read(much, "list", {1 << 16, 20});
   ASSERT_FALSE(read.ok());
   EXPECT_NE(read.error().message.find("more bytes than can be counted"), std::string::npos);
 }

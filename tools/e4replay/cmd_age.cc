@@ -27,8 +27,8 @@ struct Options {
   std::string policy = "legacy";
   std::string writing = "delalloc";
   std::string slots;       // a file of inode numbers
-  std::string operations;  // where they are written down
   std::string given;       // a file of operations to perform
+  std::string operations;  // where they are written down
   std::string real;        // the same, by the name of before
   std::string json;
   std::vector<std::string> settings;
