@@ -18,10 +18,10 @@ free_extents() {
     local cluster
     cluster=$(dumpe2fs -h "$1" 2>/dev/null | sed -n 's/^Cluster size: *//p')
     dumpe2fs "$1" 2>/dev/null | sed -n 's/^  Free blocks: //p' | tr ',' '\n' | tr -d ' ' |
-        awk -F- -v alone=$((${cluster:-4096} / 4096)) '
+        awk -F- -v cluster=$((${cluster:-4096} / 4096)) '
             /[0-9]/ {
                 if ($1 != end) { if (end) print (end - first) * 4; first = $1 }
-                end = $NF + alone
+                end = $NF + cluster
             }
             END { if (end) print (end - first) * 4 }'
 }
