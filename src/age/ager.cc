@@ -347,6 +347,7 @@ Status Ager::empty(std::uint32_t slot) {
   }
   is_dirty_[slot] = false;  // a file that was never written back needs no room
   was_emptied_[slot] = true;
+  is_open_[slot] = false;
   return decider_.status();
 }
 

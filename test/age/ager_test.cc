@@ -167,6 +167,13 @@ TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
   ASSERT_TRUE(ager.apply({}).ok());
   EXPECT_FALSE(preallocated(12));
   EXPECT_TRUE(preallocated(13)) << "still open";
+  // A file that is emptied is closed, so what is appended to it later is written to a closed file.
+  for (const Operation& operation :
+       std::vector<Operation>{{Kind::remove, 1}, {Kind::append, 1, 100'000}, {}})
+    ASSERT_TRUE(ager.apply(operation).ok());
+  for (const Operation& operation : std::vector<Operation>{{Kind::append, 1, 4096}, {}})
+    ASSERT_TRUE(ager.apply(operation).ok());
+  EXPECT_FALSE(preallocated(13));
 }
 
 TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
