@@ -11,6 +11,7 @@
 #include "age/workload.h"
 #include "results/space_rows.h"
 #include "results/table_parts.h"
+#include "util/units.h"
 
 namespace e4r::results {
 namespace {
