@@ -72,6 +72,7 @@ tidy() {
     log=$(mktemp)
     printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \
         --extra-arg=-Wno-unused-command-line-argument --extra-arg=-Wno-unknown-warning-option \
+        --extra-arg=-Wno-zero-as-null-pointer-constant \
         --warnings-as-errors='*' >"$log" 2>&1 || status=$?
     grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' \
         "$log" || true

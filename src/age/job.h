@@ -9,6 +9,7 @@
 #include "age/workload.h"
 #include "util/rng.h"
 #include "util/status.h"
+#include "util/units.h"
 
 namespace e4r::age {
 
@@ -28,7 +29,7 @@ struct Job {
   std::uint64_t size = 0;         // of a file, bytes
   std::uint64_t offset = 0;       // where in a file the writes begin, bytes
   std::uint64_t io = 0;           // what each writer writes, bytes; 0: all its files, once
-  std::uint64_t bs = 128 * 1024;  // of a write, bytes
+  std::uint64_t bs = 128 * kKiB;  // of a write, bytes
   Space space = Space::none;
   std::uint64_t ahead = 0;
   std::uint64_t fsync = 0;  // writes between two fsyncs; 0: no such fsync

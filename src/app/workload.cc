@@ -13,6 +13,7 @@
 #include "app/start.h"
 #include "conformance/recording_decider.h"
 #include "guest/guest.h"
+#include "guest/kernel_file.h"
 #include "trace/e4t/file.h"
 #include "util/file.h"
 #include "util/text.h"

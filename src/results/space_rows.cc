@@ -177,19 +177,6 @@ void add_write_order(Rows& out) {
       [](Order w) { return percent_of(w.interrupted, w.continued); });
 }
 
-// What devices discard at once (docs/metrics.md).
-struct Granule {
-  const char *name, *key;
-  std::uint64_t bytes;
-};
-constexpr auto kGranules = std::to_array<Granule>(
-    {{"64 KiB", "64k", 64 * kKiB}, {"1 MiB", "1m", kMiB}, {"16 MiB", "16m", 16 * kMiB}});
-
-// The blocks in so many bytes; 1 where a block is larger.
-std::uint64_t blocks_in(Of o, std::uint64_t bytes) {
-  return std::max<std::uint64_t>(bytes / o.geometry.block_size(), 1);
-}
-
 void add_free_space(Rows& out) {
   const auto add = [&out](const std::string& label, const std::string& key, Unit unit,
                           std::uint8_t told, auto of) {

@@ -293,7 +293,7 @@ void add_ageing(Rows& out) {
         std::pair("age/writes_at", Kind::write_at), std::pair("age/direct_writes", Kind::direct),
         std::pair("age/removals", Kind::remove), std::pair("age/syncs", Kind::sync),
         std::pair("age/fsyncs", Kind::flush), std::pair("age/holes", Kind::punch)})
-    add(key, Unit::count, [kind](Of, Old a) { return a.tally.count(kind); });
+    add(key, Unit::count, [kind = kind](Of, Old a) { return a.tally.count(kind); });
   add("age/fallocates", Unit::count,
       [](Of, Old a) { return a.tally.count(Kind::extend) + a.tally.count(Kind::reserve); });
   add("age/bytes_written", Unit::bytes, [](Of, Old a) { return a.bytes_written; });

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "results/rows.h"
+#include "util/units.h"
 
 namespace e4r::results {
 
@@ -16,6 +19,19 @@ inline constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller:
 // The share of a part, 0 of nothing.
 [[nodiscard]] inline double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+// What devices discard at once (docs/metrics.md).
+struct Granule {
+  const char *name, *key;
+  std::uint64_t bytes;
+};
+inline constexpr auto kGranules = std::to_array<Granule>(
+    {{"64 KiB", "64k", 64 * kKiB}, {"1 MiB", "1m", kMiB}, {"16 MiB", "16m", 16 * kMiB}});
+
+// The blocks in so many bytes; 1 where a block is larger.
+[[nodiscard]] inline std::uint64_t blocks_in(const Outcome& o, std::uint64_t bytes) {
+  return std::max<std::uint64_t>(bytes / o.geometry.block_size(), 1);
 }
 
 }  // namespace e4r::results
