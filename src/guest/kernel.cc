@@ -130,9 +130,8 @@ Status KernelDecider::set_tunables(const allocator::Tunables* before) {
       if (!has.ok() && is_kernels_fault(has.error())) return has.error();
       if (!has.ok()) absent_.insert(info.name);
       if (!has.ok() || *has == value + '\n') continue;
-    } else if (absent_.contains(info.name)) {
-      continue;
-    } else if (value_of(*before, info) == value_of(options_.tunables, info)) {
+    } else if (absent_.contains(info.name) ||
+               value_of(*before, info) == value_of(options_.tunables, info)) {
       continue;
     }
     E4R_CHECK(guest_->write_file(file, value));
