@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allocator/kernel.h"
+#include "allocator/rungs.h"
 
 namespace e4r::allocator {
 
@@ -278,8 +279,7 @@ void GroupSearch::load(std::uint32_t group) {
 void GroupSearch::scan(const Rung& rung, Group& group) {
   const std::uint32_t found_before = search_.found;
   ++search_.groups_scanned;
-  const bool striped =
-      rung.striped && search_.stripe != 0 && search_.goal.len % search_.stripe == 0;
+  const bool striped = is_striped(search_, rung);
   if (rung.scan == Scan::chunks)
     scan_chunks(group);
   else if (striped)

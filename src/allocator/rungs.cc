@@ -60,6 +60,10 @@ bool good_any(const Search&, const state::Group& group) {
   return usable(group);
 }
 
+bool is_striped(const Search& search, const Rung& rung) {
+  return rung.striped && search.stripe != 0 && search.goal.len % search.stripe == 0;
+}
+
 Refusal refusal(const Search& search, const Rung& rung, const state::Group& group) {
   if (group.corrupt) return Refusal::corrupt;
   if (group.free == 0) return Refusal::full;

@@ -24,6 +24,9 @@ namespace e4r::allocator {
 [[nodiscard]] bool good_average(const Search& search, const state::Group& group);  // CR1
 [[nodiscard]] bool good_any(const Search& search, const state::Group& group);      // CR2, CR3
 
+// Whether the rung searches a group for places at multiples of the stripe first.
+[[nodiscard]] bool is_striped(const Search& search, const Rung& rung);
+
 [[nodiscard]] std::optional<std::uint32_t> choose_cr0(Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_cr1(Search& search);
 // Asks the lists that may hold a group for the whole goal, one after the other. Like choose_cr1,

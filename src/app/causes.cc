@@ -49,7 +49,7 @@ struct Rule {
 };
 
 // One rule for each section of docs/causes.md. Each is tested on a capture where it holds and on
-// one where it does not (test/app/causes_test.cc).
+// one where it does not (test/app/causes_test.cc, test/golden/causes).
 constexpr std::array kRules = {
     Rule{"goal-too-long", "mb_group_prealloc, Linux 6.5", Reason::goal_too_long, "refuses",
          [](const Side& side) {
@@ -78,6 +78,13 @@ constexpr std::array kRules = {
          }},
     Rule{"full-groups-in-lists", "Linux 6.1.149, 6.6.103, 6.12.43", Reason::full_in_lists, "meets",
          [](const Side&) { return std::string("full groups, which stay in its lists"); }},
+    Rule{"stripe", "mb_stripe, Linux 6.8", Reason::unaligned, "considers",
+         [](const Side& side) {
+           return fmt::format("groups that have no place at a multiple of mb_stripe={}",
+                              side.tunables().mb_stripe);
+         }},
+    Rule{"groups-not-loaded", "Linux 5.9", Reason::not_loaded, "passes",
+         [](const Side&) { return std::string("groups whose bitmaps are not loaded yet"); }},
 };
 
 std::uint64_t sum(const Counts& counts) {

@@ -53,12 +53,14 @@ void SearchReasons::on_rung(const allocator::Search& search, const allocator::Ru
   const bool indexed = search.state.geometry().extents || without_extents_;
   const bool by_sets = rung.classes != nullptr && search.state.index() == state::GroupIndex::sets;
   const bool by_lists = rung.choose != nullptr && search.state.has_lists();
+  asked_ = striped_ = false;
   lists_ = indexed && (by_sets || by_lists);
   walks_ = !lists_ && (rung.classes != nullptr || rung.choose != nullptr);
 }
 
 void SearchReasons::on_index(mb::Criterion, std::uint32_t, std::optional<std::uint32_t>) {
   lists_ = false;
+  asked_ = true;
 }
 
 void SearchReasons::add_too_long(std::uint32_t goal, std::uint64_t groups) {
@@ -79,10 +81,12 @@ void SearchReasons::on_listed(const allocator::Search& search, const state::Grou
 void SearchReasons::on_group(const allocator::Search& search, const allocator::Rung& rung,
                              const state::Group& group) {
   if (lost_) return add(Reason::lost_goal, 1);
+  striped_ = allocator::is_striped(search, rung);
   const Refusal refusal = allocator::refusal(search, rung, group);
   if (refusal == Refusal::none) return;
   if (walks_) return add(Reason::walk, 1);
   if (lists_ && search.tunables.mb_max_linear_groups > 0) return add(Reason::linear_groups, 1);
+  if (refusal == Refusal::not_loaded) return add(Reason::not_loaded, 1);
   if (is_too_small(rung, refusal)) add_too_long(search.goal.len, 1);
 }
 
@@ -96,6 +100,8 @@ void SearchReasons::on_pass(std::uint32_t group, std::uint32_t count, std::uint3
 
 void SearchReasons::on_scan(const state::Group&, std::uint32_t found) {
   if (lost_) lost_extents_ += found - std::min(found, found_);
+  // A group that an index gave was considered twice: there, and before it was searched.
+  if (!lost_ && striped_ && found == found_) add(Reason::unaligned, asked_ ? 2 : 1);
   found_ = found;
 }
 

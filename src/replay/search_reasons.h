@@ -21,10 +21,12 @@ enum class Reason : std::uint8_t {
   max_to_scan,    // extents of a search that stopped because it had examined mb_max_to_scan
   walk,           // a group refused by a walk, in a criterion that can ask lists
   linear_groups,  // a group refused before the lists were asked (mb_max_linear_groups)
+  not_loaded,     // a group without a loaded buddy, which the criterion does not load
   full_in_lists,  // a full group that a list had
   // a group that is not full, and has too few free clusters or too short an extent or chunk
   goal_too_long,
-  other,  // groups that were searched, extents examined there, groups refused for other reasons
+  unaligned,  // a group in which a search by the stripe examined no extent
+  other,      // groups that were searched, extents examined there, groups refused for other reasons
 };
 inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::other) + 1;
 
@@ -87,6 +89,8 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   bool lost_ = false;
   bool walks_ = false;             // the criterion can ask lists and walks
   bool lists_ = false;             // the criterion asks lists, and has not asked them yet
+  bool asked_ = false;             // the criterion has asked lists
+  bool striped_ = false;           // the group is searched for a place at a multiple of the stripe
   Reason served_ = Reason::other;  // of the search that found the blocks
 };
 

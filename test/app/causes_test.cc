@@ -163,6 +163,16 @@ TEST(Causes, FullGroupsInLists) {
   EXPECT_EQ(elsewhere.find(1, "full-groups-in-lists", Figure::steps), nullptr);
 }
 
+// Up to 5.4, a criterion loads each group that it looks at.
+TEST(Causes, GroupsNotLoaded) {
+  const Compared holds("../test/golden/verify-cold/cold.e4c", {"el8", "legacy"});
+  expect_cause(holds.find(1, "groups-not-loaded", Figure::steps), "legacy", 50.0);
+  const auto& loads = holds.run(0).engine->find<replay::SearchReasons>()->steps();
+  EXPECT_EQ(loads[static_cast<std::size_t>(replay::Reason::not_loaded)], 0u);
+  const Compared elsewhere("churn-4k.e4c", {"el8", "legacy"});
+  EXPECT_EQ(elsewhere.find(1, "groups-not-loaded", Figure::steps), nullptr);
+}
+
 TEST(Causes, AreNotGuessed) {
   // best-avail puts small files into more extents on posting-256g even if it keeps the goal.
   const Compared compared("posting-256g.e4c", {"legacy", "linux-7.3-group-goal"});
