@@ -11,14 +11,14 @@ namespace {
 
 using test::RecordingTarget;
 
-constexpr std::uint32_t kBlock = 512;
+constexpr std::uint64_t kBlock = 512;
 constexpr std::uint64_t kPart = 64 * kBlock;
 constexpr std::uint32_t kParts = 200;  // 12,800 blocks, more than a sample
 
 class ZeroCheck : public testing::Test {
  protected:
   ZeroCheck() {
-    for (std::uint32_t i = 0; i < kParts; ++i) parts_.push_back({i, {i * 2 * kPart, kPart}});
+    for (std::uint32_t i = 0; i < kParts; ++i) parts_.push_back({i, {2 * kPart * i, kPart}});
   }
 
   void spoil_between_parts() {
@@ -36,7 +36,7 @@ class ZeroCheck : public testing::Test {
     return *check_sample_zero(target_, parts_, kBlock, seed);
   }
 
-  RecordingTarget target_{std::vector<std::byte>(kParts * 2 * kPart)};
+  RecordingTarget target_{std::vector<std::byte>(2 * kPart * kParts)};
   std::vector<ZeroRange> parts_;
 };
 
@@ -70,7 +70,7 @@ TEST_F(ZeroCheck, TheEarliestFindingCounts) {
 
 TEST_F(ZeroCheck, ASampleFindsWhatIsCommon) {
   for (std::uint32_t i = 0; i < kParts; i += 2)
-    put(parts_[i].range.offset + i % 64 * kBlock);  // 100 of 12,800 blocks
+    put(parts_[i].range.offset + kBlock * (i % 64));  // 100 of 12,800 blocks
   int found = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) found += sample(seed).bad ? 1 : 0;
   EXPECT_EQ(found, 50) << "(1 - 100/12800)^4096 is 1e-14";

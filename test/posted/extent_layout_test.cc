@@ -15,14 +15,14 @@ Geometry geometry() {
   Geometry out;
   out.groups = 4;
   out.blocks_per_group = out.clusters_per_group = 32768;
-  out.blocks_count = 4 * 32768;
+  out.blocks_count = 4ull * 32768;
   return out;
 }
 
 ExtentText text() {
   ExtentText out;
   out.block_size = 4096;
-  out.blocks = 4 * 32768;
+  out.blocks = 4ull * 32768;
   out.min_kib = 4;
   out.max_kib = 4000;
   out.buckets = {{1, 1, 20, 20}, {8, 15, 30, 300}, {512, 1023, 10, 7000}};
