@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Measures what `e4replay watch` costs: writes many small files with and without it, in turn. Run as root.
-#   watch.sh [--pairs N] [--files N] [--writers N] [--rate N] [-p POLICY,...] [BUILD]
+#   watch.sh [--pairs N] [--files N] [--writers N] [--rate N] [--fallocate] [-p POLICY,...] [BUILD]
 #   watch.sh --memory SIZE [-p POLICY,...] [BUILD]
 #   --files   of each writer (default: 40000); each file makes one request
-#   --rate    files a second of each writer, at most (default: as fast as it can)
+#   --rate    files or calls a second of each writer, at most (default: as fast as it can)
+#   --fallocate  instead of files, --files calls of fallocate: each adds 8 KiB to a file, up to 1 MiB
 #   --memory  instead: the memory of a watch of an empty file system of that size, such as 16T (sparse)
 #   -p        shadows (default: none)
 #   BUILD     default: build/release
@@ -12,13 +13,14 @@
 # processor and for each request. Then the median, minimum and maximum ratio of times.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-pairs=5 files=40000 writers=2 rate='' memory='' options=() build=build/release
+pairs=5 files=40000 writers=2 rate='' memory='' fallocate='' options=() build=build/release
 while [ $# -gt 0 ]; do
     case $1 in
     --pairs) pairs=$2 && shift ;;
     --files) files=$2 && shift ;;
     --writers) writers=$2 && shift ;;
     --rate) rate=$2 && shift ;;
+    --fallocate) fallocate=yes ;;
     --memory) memory=$2 && shift ;;
     -p) options+=(-p "$2") && shift ;;
     -*) sed -n 's/^#   watch/usage: watch/p' "$0" >&2 && exit 2 ;;
@@ -27,8 +29,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 e4replay=$(realpath "$build/tools/e4replay")
-make -s -C kernel/lab/workloads OUT="$(realpath "$build")/bench" "$(realpath "$build")/bench/mkfiles"
-mkfiles=$(realpath "$build/bench/mkfiles")
+bench=$(realpath "$build")/bench
+make -s -C kernel/lab/workloads OUT="$bench" "$bench/mkfiles" "$bench/fallocate2"
 work=$(mktemp -d -p /dev/shm)
 watcher=
 cleanup() {
@@ -66,8 +68,10 @@ fill() {
     began=$(date +%s%N)
     for ((i = 0; i < writers; i++)); do
         mkdir "fs/new/$i"
-        if [ -z "$rate" ]; then
-            "$mkfiles" --files "$files" --kib 4 "fs/new/$i" >/dev/null &
+        if [ -n "$fallocate" ]; then
+            "$bench/fallocate2" --rounds $((files / 128)) --rate "${rate:-0}" "fs/new/$i" >/dev/null &
+        elif [ -z "$rate" ]; then
+            "$bench/mkfiles" --files "$files" --kib 4 "fs/new/$i" >/dev/null &
         else
             python3 - "$files" "$rate" "fs/new/$i" <<'PACED' &
 import os, sys, time
