@@ -248,14 +248,23 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   E4R_TRY(const std::string ext4, header("ext4.h"));
   const auto mballoc = header("mballoc.h");
   std::string out = "/* What the driver reads, as this tree calls it. */\n";
+  std::vector<std::string_view> missing;
   for (const std::string_view what : {"groups_considered", "hits"}) {
     const std::string name = array_named(ext4, "s_bal_c", fmt::format("_{}", what));
-    if (name.empty())
-      return error("{}: fs/ext4/ext4.h has no array s_bal_cX_{}, which the driver reads", tree.path,
-                   what);
     const std::string stock = fmt::format("s_bal_cX_{}", what);
-    if (name != stock) out += fmt::format("#define {} {}\n", stock, name);
+    if (name.empty())
+      missing.push_back(what);
+    else if (name != stock)
+      out += fmt::format("#define {} {}\n", stock, name);
   }
+  // Kernels without mb_stats have neither array. It came in 5.13, and with stable releases.
+  constexpr allocator::Release kFirstStats = {5, 13, 0};
+  const bool has_stats =
+      allocator::parse_release(tree.version).value_or(kFirstStats) >= kFirstStats;
+  if (missing.size() == 1 || (has_stats && !missing.empty()))
+    return error("{}: fs/ext4/ext4.h has no array s_bal_cX_{}, which the driver reads", tree.path,
+                 missing[0]);
+  if (!missing.empty()) out += "#define E4R_COUNTS_NO_GROUPS\n";
   if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
     out += "#define E4R_REMEMBERS_GOAL\n";
   // 5.9 to 6.7 can discard a number of preallocations.
@@ -338,10 +347,10 @@ Result<Tree> look_at_tree(const std::string& path) {
       "{}.{}.{}{}", make_variable(*makefile, "VERSION"), make_variable(*makefile, "PATCHLEVEL"),
       make_variable(*makefile, "SUBLEVEL"), make_variable(*makefile, "EXTRAVERSION"));
   const auto release = allocator::parse_release(tree.version);
-  constexpr allocator::Release kFirst = {5, 10, 0};
+  constexpr allocator::Release kFirst = {5, 4, 0};
   if (!release) return error("{}: its Makefile does not say which version it is", path);
   if (*release < kFirst)
-    return error("{}: is Linux {}; the driver is for 5.10 and later", path, tree.version);
+    return error("{}: is Linux {}; the driver is for 5.4 and later", path, tree.version);
   tree.built_in = fs::exists(top / ".config", ec) || fs::exists(top / "include/config", ec) ||
                   fs::exists(top / "arch/x86/include/generated", ec);
   find_commit(tree);

@@ -27,7 +27,7 @@ struct Tree {
 // New contents of files, by their names in the tree. A file without content is removed.
 using FileChanges = std::map<std::string, std::optional<std::string>>;
 
-// Examines a directory. Fails if it is not a kernel tree, is older than 5.10, or lacks the
+// Examines a directory. Fails if it is not a kernel tree, is older than 5.4, or lacks the
 // allocator code that the driver needs.
 [[nodiscard]] Result<Tree> look_at_tree(const std::string& path);
 

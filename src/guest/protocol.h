@@ -81,7 +81,8 @@ struct e4r_answer {
   __u32 len;        /* clusters; for a text: bytes */
   __u32 errors;     /* errors of the file system since its mount */
   __u64 ns;         /* time spent in the deciding code */
-  __u64 considered; /* groups considered since the mount (sum of s_bal_cX_groups_considered) */
+  __u64 considered; /* groups considered since the mount (sum of s_bal_cX_groups_considered); 0: it
+                       does not count them */
   struct e4r_extent orig, goal, result;
   __u32 goal_len; /* before a criterion trimmed it; 0: unknown */
   __u32 found, groups, flags, tail, buddy, criterion;

@@ -19,10 +19,25 @@ std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   return out;
 }
 
+// What closing events show: a kernel without mb_stats tells no more.
+stats::KnownCounters shown_by_decisions(const replay::Engine& engine) {
+  const stats::KnownCounters all = stats::known_counters(engine.policy(), engine.counters());
+  stats::KnownCounters out;
+  out.requests = all.requests;
+  out.groups_scanned = all.groups_scanned;
+  out.extents_scanned = all.extents_scanned;
+  for (std::size_t i = 0; i < out.by_criterion.size(); ++i)
+    out.by_criterion[i].hits = all.by_criterion[i].hits;
+  return out;
+}
+
 // A kernel counts for itself.
 stats::KnownCounters searches_of(const replay::Engine& engine) {
   const auto own = kernels_stats(engine);
-  if (!own) return stats::known_counters(engine.policy(), engine.counters());
+  if (!own)
+    return engine.kernel_account() == nullptr
+               ? stats::known_counters(engine.policy(), engine.counters())
+               : shown_by_decisions(engine);
   stats::KnownCounters out = stats::known_counters(*own);
   out[mb::Criterion::past_last].hits = engine.counters()[mb::Criterion::past_last].hits;
   return out;

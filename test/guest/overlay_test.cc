@@ -84,11 +84,14 @@ TEST_F(OverlayTest, SaysWhatTheTreeLacks) {
     return names.ok() && names->find(fmt::format("#define {}\n", macro)) != std::string::npos;
   };
   const std::string stock = kStockCounters;
+  EXPECT_FALSE(says(stock, "E4R_COUNTS_NO_GROUPS"));
   EXPECT_FALSE(says(stock, "E4R_JOURNAL_TRIGGERS"));
   EXPECT_TRUE(says(stock + "\tEXT4_JTR_NONE\n", "E4R_JOURNAL_TRIGGERS"));
   const std::string discard = "extern void ext4_discard_preallocations(struct inode *";
   EXPECT_FALSE(says(stock + discard + ");\n", "E4R_DISCARDS_SOME"));
   EXPECT_TRUE(says(stock + discard + ", unsigned int);\n", "E4R_DISCARDS_SOME"));
+  make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
+  EXPECT_TRUE(says("int others;\n", "E4R_COUNTS_NO_GROUPS"));
 }
 
 TEST_F(OverlayTest, SaysWhichCommitTheTreeIsAt) {
@@ -181,10 +184,10 @@ TEST_F(OverlayTest, OtherDirectoriesAreRefused) {
   EXPECT_NE(refused().find("No such file"), std::string::npos);
   fs::create_directories(tree_);
   EXPECT_NE(refused().find("is not a kernel tree"), std::string::npos);
-  make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
-  EXPECT_NE(refused().find("Linux 5.4.301-rc1; the driver is for 5.10 and later"),
+  make_tree("VERSION = 4\nPATCHLEVEL = 19\nSUBLEVEL = 325\n");
+  EXPECT_NE(refused().find("Linux 4.19.325-rc1; the driver is for 5.4 and later"),
             std::string::npos);
-  make_tree("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 265\n");
+  make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
   EXPECT_EQ(refused(), "");
   make_tree("VERSION = \n");
   EXPECT_NE(refused().find("does not say which version"), std::string::npos);

@@ -242,7 +242,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                          "  e4replay kernel build ~/linux --patch fix.patch -o mine.uml\n"
                          "  e4replay review --base kernel:mine-base.uml --with kernel:mine.uml "
                          "run.e4c\n");
-  sub.add_option("tree", options->tree, "the kernel's source, Linux 5.10 or later")
+  sub.add_option("tree", options->tree, "the kernel's source, Linux 5.4 or later")
       .required()
       .type_name("TREE");
   sub.add_option("-o,--out", options->out, "the kernel to make").required().type_name("FILE");

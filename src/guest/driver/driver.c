@@ -3,13 +3,17 @@
  * e4replay's driver: the block allocator of this kernel decides requests from a process of the
  * host. The driver runs as the last initcall of a User Mode Linux kernel. It mounts the kernel's
  * disk and performs one operation after the other until the host ends the kernel. There is no user
- * space. The same driver serves all trees from 5.10 on, compiled together with their mballoc.c.
+ * space. The same driver serves all trees from 5.4 on, compiled together with their mballoc.c.
  */
 
 /* Facts in the kernel file that can be read without starting it. */
 #define E4R_TEXT(x) #x
 #define E4R_NUMBER(x) E4R_TEXT(x)
+#ifdef E4R_COUNTS_NO_GROUPS
+#define E4R_CRITERIA 4 /* ext4_mb_regular_allocator() of such trees */
+#else
 #define E4R_CRITERIA ARRAY_SIZE(((struct ext4_sb_info *)NULL)->s_bal_cX_hits)
+#endif
 #define E4R_BEFORE E4R_IDENTITY " protocol=" E4R_NUMBER(E4R_PROTOCOL) " criteria="
 #ifndef E4R_SOURCE
 #define E4R_SOURCE ""
@@ -35,6 +39,25 @@ static int __init e4r_set_path(char *value)
 __setup("e4replay=", e4r_set_path);
 
 /* ---- The mount. */
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 9, 0)
+/* The system calls of these kernels take addresses of a kernel thread. */
+static int __init init_mkdir(const char *path, umode_t mode)
+{
+	return ksys_mkdir(path, mode);
+}
+
+static int __init init_mknod(const char *path, umode_t mode, unsigned int device)
+{
+	return ksys_mknod(path, mode, device);
+}
+
+static int init_mount(const char *device, const char *directory, const char *type,
+		      unsigned long flags, void *data)
+{
+	return do_mount(device, directory, type, flags, data);
+}
+#endif
 
 static int __ref e4r_make_places(void)
 {

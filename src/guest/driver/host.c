@@ -75,11 +75,17 @@ static void e4r_wait(struct e4r_count *asked, u32 done)
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 16, 0) && !defined(CONFIG_NET)
-/* lib/kobject_uevent.c of 5.9 to 5.15 refers to this even in a kernel without a network, and never
- * calls it there. */
+/* lib/kobject_uevent.c of 5.9 to 5.15 refers to one of these even in a kernel without a network,
+ * and never calls it there. 5.15.y has the second name. */
 struct sk_buff;
 void kfree_skb(struct sk_buff *skb);
 void __weak kfree_skb(struct sk_buff *skb)
+{
+	BUG();
+}
+
+void kfree_skb_reason(struct sk_buff *skb, int reason);
+void __weak kfree_skb_reason(struct sk_buff *skb, int reason)
 {
 	BUG();
 }

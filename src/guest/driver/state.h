@@ -6,12 +6,16 @@
 #include <linux/completion.h>
 #include <linux/console.h>
 #include <linux/file.h>
-#include <linux/init_syscalls.h>
 #include <linux/kernel.h> /* panic_on_warn, in panic.h since 5.14 */
 #include <linux/namei.h>
 #include <linux/reboot.h>
 #include <linux/timer.h>
 #include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 9, 0)
+#include <linux/init_syscalls.h>
+#else
+#include <linux/syscalls.h>
+#endif
 #include <asm/irq_regs.h>
 #include <linux/xarray.h>
 #include <generated/utsrelease.h>
