@@ -17,6 +17,7 @@ namespace {
 // ext4 error becomes a warning, which ends the kernel on the spot.
 constexpr std::string_view kMountOptions = "noinit_itable,nobarrier,errors=continue,warn_on_error";
 constexpr std::string_view kJournalOptions = ",commit=1000000";
+constexpr std::string_view kMbStats = "/proc/fs/ext4/ubda/mb_stats";
 
 Extent extent(const e4r_extent& e) {
   return {e.group, e.start, e.len, e.logical};
@@ -111,8 +112,14 @@ Status KernelDecider::mount(const state::Source& source) {
   op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
   Status mounted =
       guest_->tell(op, text, fmt::format("{}: cannot mount {}", options_.kernel, options_.named));
-  if (mounted.ok() || is_kernels_fault(mounted.error())) return mounted;
-  return error("{} ({})", mounted.error().message, guest_->last_words());
+  if (!mounted.ok()) {
+    if (is_kernels_fault(mounted.error())) return mounted;
+    return error("{} ({})", mounted.error().message, guest_->last_words());
+  }
+  const auto stats = guest_->read_file(std::string(kMbStats));
+  if (!stats.ok() && is_kernels_fault(stats.error())) return stats.error();
+  account_.has_stats = stats.ok();
+  return {};
 }
 
 // Writes the tunables that differ from `before`, or initially from the kernel's own values. Skips
@@ -437,11 +444,9 @@ void KernelDecider::retune(const allocator::Tunables& tunables) {
 Status KernelDecider::finish() {
   E4R_CHECK(status_);
   E4R_CHECK(guest_->settle());
-  Result<std::string> stats = guest_->read_file("/proc/fs/ext4/ubda/mb_stats");
-  if (stats.ok())
-    account_.mb_stats = *std::move(stats);
-  else if (is_kernels_fault(stats.error()))  // older kernels have no mb_stats
-    return stats.error();
+  if (account_.has_stats) {
+    E4R_TRY(account_.mb_stats, guest_->read_file(std::string(kMbStats)));
+  }
   E4R_TRY(account_.mb_groups, guest_->read_file("/proc/fs/ext4/ubda/mb_groups"));
   guest_.reset();
   status_ = error("{}: its kernel has ended", options_.kernel);

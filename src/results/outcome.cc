@@ -35,7 +35,7 @@ stats::KnownCounters shown_by_decisions(const replay::Engine& engine) {
 stats::KnownCounters searches_of(const replay::Engine& engine) {
   const auto own = kernels_stats(engine);
   if (!own)
-    return engine.kernel_account() == nullptr
+    return engine.kernel_account() == nullptr || engine.kernel_account()->has_stats
                ? stats::known_counters(engine.policy(), engine.counters())
                : shown_by_decisions(engine);
   stats::KnownCounters out = stats::known_counters(*own);
