@@ -33,11 +33,10 @@ stats::KnownCounters shown_by_decisions(const replay::Engine& engine) {
 
 // A kernel counts for itself.
 stats::KnownCounters searches_of(const replay::Engine& engine) {
+  const allocator::KernelAccount* const account = engine.kernel_account();
+  if (account != nullptr && !account->has_stats) return shown_by_decisions(engine);
   const auto own = kernels_stats(engine);
-  if (!own)
-    return engine.kernel_account() == nullptr || engine.kernel_account()->has_stats
-               ? stats::known_counters(engine.policy(), engine.counters())
-               : shown_by_decisions(engine);
+  if (!own) return stats::known_counters(engine.policy(), engine.counters());
   stats::KnownCounters out = stats::known_counters(*own);
   out[mb::Criterion::past_last].hits = engine.counters()[mb::Criterion::past_last].hits;
   return out;
