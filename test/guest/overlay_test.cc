@@ -71,6 +71,9 @@ TEST_F(OverlayTest, SaysWhatTheTreeCallsWhatTheDriverReads) {
       << names();
   write("fs/ext4/ext4.h", "\tatomic64_t s_bal_cX_groups_considered[4];\n");
   EXPECT_NE(names().find("has no array s_bal_cX_hits"), std::string::npos) << names();
+  // 6.12 has both, so a tree that shows neither is not understood.
+  write("fs/ext4/ext4.h", "int others;\n");
+  EXPECT_NE(names().find("has no array s_bal_cX_groups_considered"), std::string::npos) << names();
 }
 
 // Kernels before 5.15 lack some of what the driver uses.
@@ -188,6 +191,8 @@ TEST_F(OverlayTest, OtherDirectoriesAreRefused) {
   EXPECT_NE(refused().find("Linux 4.19.325-rc1; the driver is for 5.4 and later"),
             std::string::npos);
   make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
+  EXPECT_EQ(refused(), "");
+  make_tree("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 265\n");
   EXPECT_EQ(refused(), "");
   make_tree("VERSION = \n");
   EXPECT_NE(refused().find("does not say which version"), std::string::npos);
