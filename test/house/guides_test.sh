@@ -97,8 +97,13 @@ done
 policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
     for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \
         7.3-group-goal-trace-inputs; do policy_of_tree $tree; done' | paste -sd' ')
-[ "$policy" = "legacy legacy cr1.5 legacy cr1.5 linux-6.12 linux-6.12 linux-7.3 rotalloc linux-7.3-group-goal" ] ||
+six=linux-6.12.77
+[ "$policy" = "legacy legacy cr1.5 legacy cr1.5 $six $six linux-7.3 rotalloc linux-7.3-group-goal" ] ||
     fail "policies of trees: $policy"
+# Documents name policies by these names, never by an alias.
+for name in $policy; do
+    grep -rqF ".name = \"$name\"" "$source/src/allocator" "$source/examples" || fail "'$name' is not the name of a policy"
+done
 
 # kernel/README.md has a row for each topic.
 topics=$(sed -nE 's,^([a-z0-9.-]+)/.*,\1,p' "$source"/kernel/series/*.series | sort -u)

@@ -32,14 +32,15 @@ prepare_captures() {
     build_project e4replay
 }
 
-# policy_of_tree TREE: the policy that decides like its kernel. Each series that changes decisions needs a line
-# here; all others decide like their base.
+# policy_of_tree TREE: the policy that decides like its kernel, by the name that documents give it. Each series
+# that changes decisions needs a line here; all others decide like their base.
 policy_of_tree() {
     case $1 in
     *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;
     7.3-group-goal) echo linux-7.3-group-goal ;;
     7.3-rotalloc) echo rotalloc ;;
-    6.12* | 7.3*) echo "linux-${1%%-*}" ;;
+    6.12*) echo linux-6.12.77 ;;
+    7.3*) echo linux-7.3 ;;
     all | *mballoc-cr1.5*) echo cr1.5 ;;
     *) echo legacy ;;
     esac
