@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "ext4/criterion.h"
 
@@ -41,9 +42,13 @@ struct Counters {
   std::uint64_t preallocated = 0;
   std::uint64_t discarded = 0;
   std::uint64_t groups_left = 0;  // because another CPU held their lock (Request::held)
+  // False for a kernel without mb_stats, which shows only closing events: requests, groups_scanned,
+  // extents_scanned and hits. Every other count is unknown, and 0 here.
+  bool complete = true;
 
-  // Groups considered, summed over all criteria.
-  [[nodiscard]] std::uint64_t considered() const {
+  // Groups considered, summed over all criteria; empty if they are unknown.
+  [[nodiscard]] std::optional<std::uint64_t> considered() const {
+    if (!complete) return std::nullopt;
     std::uint64_t sum = 0;
     for (const PerCriterion& of : by_criterion) sum += of.groups_considered;
     return sum;

@@ -18,8 +18,8 @@ namespace e4r::allocator {
 
 // A kernel's own account: the contents of files in /proc/fs/ext4/DEVICE.
 struct KernelAccount {
-  std::string mb_groups, mb_stats;
-  bool has_stats = false;  // the kernel has mb_stats; before 5.13, most have none
+  std::string mb_groups;
+  std::string mb_stats;  // empty: the kernel has none, as most before 5.13 (Counters::complete)
 };
 
 // Decides where blocks go, and holds the file system for which it decides. It is either the model

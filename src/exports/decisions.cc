@@ -36,9 +36,9 @@ Cell criterion(const Series&, const DecisionRow& row) {
   return mb::criterion_name(row.criterion);
 }
 
-Cell considered(const Series& series, const DecisionRow& row) {
-  if (series.recorded()) return {};
-  return row.considered;
+Cell considered(const Series&, const DecisionRow& row) {
+  if (!row.considered) return {};
+  return *row.considered;
 }
 
 Cell answered_after(const Series&, const DecisionRow& row) {

@@ -133,7 +133,7 @@ void annotate(pb::TrackEvent& event, const Series& series, const DecisionRow& ro
 
 std::uint64_t slice_ns(const Series& series, const DecisionRow& row) {
   if (series.recorded()) return row.answered_ns == 0 ? 0 : row.answered_ns - row.time_ns;
-  return row.code_ns != 0 ? row.code_ns : row.considered + row.extents_examined;
+  return row.code_ns != 0 ? row.code_ns : row.considered.value_or(0) + row.extents_examined;
 }
 
 Status add_slices(Packets& packets, const Series& series) {

@@ -118,7 +118,7 @@ Status KernelDecider::mount(const state::Source& source) {
   }
   const auto stats = guest_->read_file(std::string(kMbStats));
   if (!stats.ok() && is_kernels_fault(stats.error())) return stats.error();
-  account_.has_stats = stats.ok();
+  counters_.complete = stats.ok();
   return {};
 }
 
@@ -212,7 +212,8 @@ void KernelDecider::run_ahead(Heard heard) {
     if (const std::string wrong = wrong_with(op, answer); !wrong.empty())
       status_ = kernels_fault(options_.kernel, wrong);
     else
-      heard(decision(op, answer), answer.considered);
+      heard(decision(op, answer),
+            counters_.complete ? std::optional(answer.considered) : std::nullopt);
   });
 }
 
@@ -444,7 +445,7 @@ void KernelDecider::retune(const allocator::Tunables& tunables) {
 Status KernelDecider::finish() {
   E4R_CHECK(status_);
   E4R_CHECK(guest_->settle());
-  if (account_.has_stats) {
+  if (counters_.complete) {
     E4R_TRY(account_.mb_stats, guest_->read_file(std::string(kMbStats)));
   }
   E4R_TRY(account_.mb_groups, guest_->read_file("/proc/fs/ext4/ubda/mb_groups"));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,7 +47,8 @@ class KernelDecider final : public allocator::Decider {
   // for a decision, and allocate() returns an empty one. Instead `heard` gets each decision, in
   // order, with the number of groups that the kernel has considered so far. Allocations are not
   // recorded: state() does not change.
-  using Heard = std::function<void(const allocator::Decision&, std::uint64_t considered)>;
+  using Heard =
+      std::function<void(const allocator::Decision&, std::optional<std::uint64_t> considered)>;
   void run_ahead(Heard heard);
 
   allocator::Decision allocate(const allocator::Request& request, allocator::Guide* guide) override;

@@ -42,11 +42,13 @@ void ClosingCounts::count(const Op& op, const Geometry& geometry) {
 }
 
 SearchCost SearchMeter::take(const Decided& one) {
-  if (one.made.prealloc) return {};
-  const std::uint64_t considered = one.decider.counters().considered();
-  const std::uint64_t examined = one.decider.counters().extents_scanned;
-  return {considered - std::exchange(considered_, considered),
-          examined - std::exchange(examined_, examined)};
+  if (one.made.prealloc) return {.groups = 0};
+  const allocator::Counters& counters = one.decider.counters();
+  const auto considered = counters.considered();
+  SearchCost out;
+  if (considered) out.groups = *considered - std::exchange(considered_, *considered);
+  out.extents = counters.extents_scanned - std::exchange(examined_, counters.extents_scanned);
+  return out;
 }
 
 void CostProfile::Bucket::join(const Bucket& other) {
@@ -56,25 +58,24 @@ void CostProfile::Bucket::join(const Bucket& other) {
 }
 
 void CostProfile::rank(const Decision& decision) {
-  const auto after = std::find_if(slowest_.begin(), slowest_.end(),
-                                  [&](const Decision& d) { return d.steps() < decision.steps(); });
+  const auto after = std::ranges::find_if(
+      slowest_, [&](const Decision& one) { return one.cost.steps() < decision.cost.steps(); });
   slowest_.insert(after, decision);
   if (slowest_.size() > kSlowest) slowest_.pop_back();
 }
 
 bool CostProfile::decided(const Decided& one) {
-  const SearchCost cost = meter_.take(one);
-  add(one.decision, cost.groups, cost.extents);
+  add(one.decision, meter_.take(one));
   return true;
 }
 
-void CostProfile::add(std::uint64_t decision, std::uint64_t groups, std::uint64_t extents) {
-  const std::uint64_t steps = groups + extents;
+void CostProfile::add(std::uint64_t decision, const SearchCost& cost) {
+  const std::uint64_t steps = cost.steps();
   course_.at(decision).join({1, steps, steps});
   if (decision == last_) return;
   last_ = decision;
-  if (steps > 0 && (slowest_.size() < kSlowest || steps > slowest_.back().steps()))
-    rank({decision, groups, extents});
+  if (steps > 0 && (slowest_.size() < kSlowest || steps > slowest_.back().cost.steps()))
+    rank({decision, cost});
 }
 
 void WriteOrder::placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) {
@@ -202,11 +203,11 @@ DecisionRow made_row(const Op& op, const allocator::Decision& made, const Search
     out.block = made.block;
     out.len = made.len;
   }
+  out.considered = cost.groups;
   if (made.prealloc) return out;
   out.search_goal_block = goal_of(geometry, made.goal.group, made.goal.start);
   out.search_goal_len = made.goal_len != 0 ? made.goal_len : made.goal.len;
   out.taken = made.result.len;
-  out.considered = cost.groups;
   out.groups_scanned = made.groups_scanned;
   out.extents_examined = made.found;
   if (out.served == ServedBy::search) out.criterion = made.criterion;

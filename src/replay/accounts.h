@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -134,8 +135,10 @@ using AddAccounts = std::function<void(Accounts&)>;
 
 // The cost of the searches of one request.
 struct SearchCost {
-  std::uint64_t groups = 0;   // considered
-  std::uint64_t extents = 0;  // examined
+  std::optional<std::uint64_t> groups;  // considered; empty: unknown (Counters::complete)
+  std::uint64_t extents = 0;            // examined
+
+  [[nodiscard]] std::uint64_t steps() const { return groups.value_or(0) + extents; }
 };
 
 // Measures the searches of one request after the other.
@@ -246,14 +249,12 @@ class CostProfile final : public Account {
   // The first request of one decision. Its number in the trace counts from 1, as in Engine.
   struct Decision {
     std::uint64_t number = 0;
-    std::uint64_t groups = 0;
-    std::uint64_t extents = 0;
-    [[nodiscard]] std::uint64_t steps() const { return groups + extents; }
+    SearchCost cost;
   };
 
   bool decided(const Decided& one) override;
   // Adds the cost of a request. Decisions come in ascending order, from 1.
-  void add(std::uint64_t decision, std::uint64_t groups, std::uint64_t extents);
+  void add(std::uint64_t decision, const SearchCost& cost);
 
   [[nodiscard]] const Course<Bucket>& course() const { return course_; }
   [[nodiscard]] std::uint64_t decisions() const { return last_; }
@@ -340,8 +341,8 @@ struct DecisionRow {
   std::uint64_t search_goal_block = kNoGoal;  // goal of the search
   std::uint64_t block = 0;                    // allocated block; 0: no block
   std::uint64_t code_ns = 0;                  // time that a kernel's code took; 0: not measured
-  std::uint64_t considered = 0;  // groups; 0 for the recorded kernel, which does not tell
-  std::uint32_t part = 1;        // counts the requests of a replay for one recorded request, from 1
+  std::optional<std::uint64_t> considered;    // groups; empty: unknown, as for the recorded kernel
+  std::uint32_t part = 1;  // counts the requests of a replay for one recorded request, from 1
   std::uint32_t pid = 0;
   std::uint32_t logical = 0;           // first file block of the request
   std::uint32_t asked = 0;             // clusters

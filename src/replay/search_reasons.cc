@@ -129,7 +129,7 @@ bool SearchReasons::decided(const Decided& one) {
   breaks_ = one.decider.counters().breaks;
   add(Reason::lost_goal, lost_extents_);
   if (stopped) add(Reason::max_to_scan, cost.extents - std::min(cost.extents, lost_extents_));
-  const std::uint64_t all = cost.groups + cost.extents;
+  const std::uint64_t all = cost.steps();
   const std::uint64_t known = std::accumulate(now_.begin(), now_.end(), std::uint64_t{0});
   add(Reason::other, all - std::min(all, known));
   for (std::size_t i = 0; i < kReasons; ++i) steps_[i] += now_[i];

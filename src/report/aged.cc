@@ -107,6 +107,13 @@ std::string operations_text(const age::AgerTally& tally) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
+std::string searches_text(const stats::KnownCounters& searches) {
+  const auto groups = searches.groups_considered();
+  return fmt::format("{}{} extents scanned",
+                     groups ? fmt::format("{} groups considered, ", format_count(*groups)) : "",
+                     format_count(searches.extents_scanned.value_or(0)));
+}
+
 // Where the operations come from.
 std::string origin_text(const AgedReport& r) {
   if (!r.operations_from.empty()) return "operations of " + escape(r.operations_from);
@@ -131,7 +138,7 @@ std::string aged_text(const AgedReport& r) {
       "{}: {}, {} blocks, {} groups; {}, policy {}\n"
       "operations   {} in {:.1f} s: {}\n"
       "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
-      "searches     {} groups considered, {} extents scanned\n"
+      "searches     {}\n"
       "{}"
       "utilisation  {:.1f} %\n"
       "files        {}\n",
@@ -139,8 +146,7 @@ std::string aged_text(const AgedReport& r) {
       format_count(r.superblock.groups), origin_text(r), end.policy->name, format_count(operations),
       end.elapsed_s, operations_text(aged.tally), format_size(aged.bytes_written),
       figure_of(end, "age/turnover"), format_count(end.tally.requests),
-      format_count(aged.tally.tree_nodes), format_count(*end.searches.groups_considered()),
-      format_count(*end.searches.extents_scanned), times_text(end.times),
+      format_count(aged.tally.tree_nodes), searches_text(end.searches), times_text(end.times),
       100 * figure_of(end, "age/utilisation"), files_text(end.files));
   return out + free_text("start", r.start) + free_text("aged", end) + aligned_text(end) +
          extsize_text(aged.tally) + failed_text(aged.tally) +

@@ -240,8 +240,9 @@ std::string html_slowest(const ReplayReport& report) {
         html_escape(run.policy->name));
     for (std::size_t i = 0; i < run.costs.slowest().size(); ++i) {
       const replay::CostProfile::Decision& d = run.costs.slowest()[i];
-      out += fmt::format("<tr><td>{}</td>{}{}</tr>\n", d.number, cell(format_count(d.groups)),
-                         cell(format_count(d.extents)));
+      out += fmt::format("<tr><td>{}</td>{}{}</tr>\n", d.number,
+                         cell(d.cost.groups ? format_count(*d.cost.groups) : "-"),
+                         cell(format_count(d.cost.extents)));
       if (i < run.explained.size() && !run.explained[i].empty())
         out += fmt::format(
             "<tr class=\"why\"><td colspan=\"3\"><details><summary>why</summary>"

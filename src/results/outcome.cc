@@ -19,22 +19,8 @@ std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   return out;
 }
 
-// What closing events show: a kernel without mb_stats tells no more.
-stats::KnownCounters shown_by_decisions(const replay::Engine& engine) {
-  const stats::KnownCounters all = stats::known_counters(engine.policy(), engine.counters());
-  stats::KnownCounters out;
-  out.requests = all.requests;
-  out.groups_scanned = all.groups_scanned;
-  out.extents_scanned = all.extents_scanned;
-  for (std::size_t i = 0; i < out.by_criterion.size(); ++i)
-    out.by_criterion[i].hits = all.by_criterion[i].hits;
-  return out;
-}
-
 // A kernel counts for itself.
 stats::KnownCounters searches_of(const replay::Engine& engine) {
-  const allocator::KernelAccount* const account = engine.kernel_account();
-  if (account != nullptr && !account->has_stats) return shown_by_decisions(engine);
   const auto own = kernels_stats(engine);
   if (!own) return stats::known_counters(engine.policy(), engine.counters());
   stats::KnownCounters out = stats::known_counters(*own);
@@ -61,7 +47,7 @@ bool Outcome::agrees() const {
 
 std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& engine) {
   const allocator::KernelAccount* const account = engine.kernel_account();
-  if (account == nullptr) return std::nullopt;
+  if (account == nullptr || account->mb_stats.empty()) return std::nullopt;
   auto shown = stats::parse_mb_stats(account->mb_stats);
   if (!shown.ok()) return std::nullopt;
   // A time is not a count.

@@ -208,6 +208,14 @@ void KnownCounters::subtract(const KnownCounters& other) {
 
 KnownCounters known_counters(const Counters& c) {
   KnownCounters out;
+  if (!c.complete) {
+    out.requests = c.requests;
+    out.groups_scanned = c.groups_scanned;
+    out.extents_scanned = c.extents_scanned;
+    for (std::size_t i = 0; i < out.by_criterion.size(); ++i)
+      out.by_criterion[i].hits = c.by_criterion[i].hits;
+    return out;
+  }
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     for (const OfCriterion& of : kOfSection)
       out[row.criterion].*of.member = c[row.criterion].*of.modelled;

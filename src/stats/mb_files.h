@@ -51,8 +51,9 @@ struct KnownCounters {
   }
 };
 
-// All of them; those that the policy's kernel has, of the rungs that the policy has; those that the
-// closing events of a trace show; those that are in a text.
+// All that are known (allocator::Counters::complete); those that the policy's kernel has, of the
+// rungs that the policy has; those that the closing events of a trace show; those that are in a
+// text.
 [[nodiscard]] KnownCounters known_counters(const allocator::Counters& counters);
 [[nodiscard]] KnownCounters known_counters(const allocator::Policy& policy,
                                            const allocator::Counters& counters);

@@ -56,7 +56,7 @@ json::object costly_json(const CostlyRequest& request, Names* names) {
   out["inode"] = request.ino;
   out["file"] = names == nullptr ? json::value() : name_or_null(names->file(request.ino));
   out["clusters"] = request.clusters;
-  out["groups_considered"] = request.cost.groups;
+  out["groups_considered"] = request.groups();
   out["extents_scanned"] = request.cost.extents;
   if (request.criterion == mb::Criterion::unknown)
     out["criterion"] = nullptr;

@@ -65,9 +65,9 @@ void Samples::add_rates() {
     if (!last) continue;
     Rates& rates = rates_[i].emplace_back();
     rates.requests = last->requests_per_s();
-    if (last->tally.requests > 0)
-      rates.groups = static_cast<double>(last->searches.groups_considered().value_or(0)) /
-                     static_cast<double>(last->tally.requests);
+    if (const auto groups = last->searches.groups_considered())
+      rates.groups = static_cast<double>(*groups) /
+                     static_cast<double>(std::max<std::uint64_t>(last->tally.requests, 1));
     if (rates_[i].size() > kRates) rates_[i].pop_front();
   }
 }

@@ -26,8 +26,8 @@ inline constexpr std::array kWindows = {Window::second, Window::minute, Window::
 
 // Rates of one second.
 struct Rates {
-  double requests = 0;  // per second
-  double groups = 0;    // considered per request; 0 without a request
+  double requests = 0;           // per second
+  std::optional<double> groups;  // considered per request, 0 without a request; empty: unknown
 };
 
 // The counts of several runs that go side by side, each second of the trace. Keeps a minute.

@@ -31,7 +31,7 @@ class CostlyRequests final : public replay::Account {
   bool decided(const replay::Decided& one) override {
     constexpr std::size_t kOfASecond = 5;
     const replay::SearchCost cost = meter_.take(one);
-    if (cost.groups + cost.extents == 0) return true;
+    if (cost.steps() == 0) return true;
     forget(one.op.time_ns);
     std::vector<CostlyRequest>& top = seconds_[one.op.time_ns / Samples::kEveryNs];
     const CostlyRequest request = {one.op.time_ns,          one.op.pid, one.op.ino,

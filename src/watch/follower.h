@@ -37,10 +37,11 @@ struct CostlyRequest {
   std::uint64_t time_ns = 0;  // by the trace's clock
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  std::uint32_t clusters = 0;  // asked for
-  replay::SearchCost cost;
+  std::uint32_t clusters = 0;                        // asked for
+  replay::SearchCost cost;                           // by the model, which counts groups
   mb::Criterion criterion = mb::Criterion::unknown;  // that ended the search
-  [[nodiscard]] std::uint64_t steps() const { return cost.groups + cost.extents; }
+  [[nodiscard]] std::uint64_t groups() const { return cost.groups.value_or(0); }
+  [[nodiscard]] std::uint64_t steps() const { return cost.steps(); }
 };
 
 // The figures of one run.

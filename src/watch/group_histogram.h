@@ -10,7 +10,7 @@
 
 namespace e4r::watch {
 
-// Counts requests by the groups that their searches considered.
+// Counts requests by the groups that their searches considered, if these are known.
 class GroupHistogram final : public replay::Account {
  public:
   // Bucket 0 has requests that considered no group. Bucket i has those with at most bound(i)
@@ -35,7 +35,7 @@ class GroupHistogram final : public replay::Account {
   };
 
   bool decided(const replay::Decided& one) override {
-    counts_.add(meter_.take(one).groups);
+    if (const auto groups = meter_.take(one).groups) counts_.add(*groups);
     return true;
   }
   [[nodiscard]] const Counts& counts() const { return counts_; }

@@ -232,20 +232,25 @@ class Page {
     constexpr std::size_t kFigure = 12;
     if (view_.columns < kNameWidth + kFigure + 10) return;
     const std::size_t width = view_.columns - kNameWidth - kFigure - 2;
-    const auto line = [&](const std::string& name, Style style, double Rates::*of,
-                          const std::vector<Rates>& rates) {
+    const auto line = [&](const std::string& name, Style style, const std::vector<Rates>& rates,
+                          auto of) {
       std::vector<double> values;
       values.reserve(rates.size());
-      for (const Rates& one : rates) values.push_back(one.*of);
+      for (const Rates& one : rates) values.push_back(of(one));
       const double most = values.empty() ? 0 : *std::ranges::max_element(values);
       add({{padded(name, kNameWidth), style},
            {" " + padded(sparkline(values, width, view_.ascii), width), style},
            {fmt::format(" {:>{}}", figure_text(most), kFigure), Style::faint}});
     };
     heading("requests/s, and groups/req of each; at the right the highest");
-    line("requests/s", Style::recorded, &Rates::requests, picture_->columns.front().rates);
-    for (std::size_t i = 0; i < picture_->columns.size(); ++i)
-      line(picture_->columns[i].name, style_of(i), &Rates::groups, picture_->columns[i].rates);
+    line("requests/s", Style::recorded, picture_->columns.front().rates,
+         [](const Rates& one) { return one.requests; });
+    for (std::size_t i = 0; i < picture_->columns.size(); ++i) {
+      const std::vector<Rates>& rates = picture_->columns[i].rates;
+      if (!rates.empty() && !rates.back().groups) continue;  // a kernel that does not count them
+      line(picture_->columns[i].name, style_of(i), rates,
+           [](const Rates& one) { return one.groups.value_or(0); });
+    }
   }
 
   // The searches of the last minute by the criterion that ended them: of the recorded kernel and of
@@ -310,7 +315,7 @@ class Page {
     const auto key = [this](const CostlyRequest& one) {
       switch (view_.sort) {
         case SortBy::groups:
-          return one.cost.groups;
+          return one.groups();
         case SortBy::extents:
           return one.cost.extents;
         case SortBy::time:
@@ -337,7 +342,7 @@ class Page {
       std::string line =
           fmt::format("{} {:>7} {:>6} {:>7} {:>8}  {:<10}",
                       padded(process.empty() ? "(gone)" : safe(process), kProcessWidth), one.pid,
-                      one.cost.groups, one.cost.extents, one.clusters, ended);
+                      one.groups(), one.cost.extents, one.clusters, ended);
       if (inodes) line += fmt::format(" {:>9}", one.ino);
       const std::size_t left =
           view_.columns - std::min<std::size_t>(view_.columns, width_of(line) + 1);

@@ -195,7 +195,7 @@ TEST(Causes, AccountForEveryStep) {
       const replay::Engine& engine = *compared.run(i).engine;
       std::uint64_t steps = 0;
       for (const std::uint64_t of : engine.find<replay::SearchReasons>()->steps()) steps += of;
-      EXPECT_EQ(steps, engine.counters().considered() + engine.counters().extents_scanned);
+      EXPECT_EQ(steps, engine.counters().considered().value() + engine.counters().extents_scanned);
       EXPECT_LE(compared.why(i).causes.size() + compared.why(i).unexplained.size(), 2u);
     }
   }

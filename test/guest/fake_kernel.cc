@@ -179,6 +179,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       return std::strstr(shared.text, "no_such") != nullptr ? -ENOENT : 0;
     case E4R_READ_FILE:
       if (std::strstr(shared.text, "no_such") != nullptr) return -ENOENT;
+      if (name == "no-stats" && std::strstr(shared.text, "mb_stats") != nullptr) return -ENOENT;
       if (std::strstr(shared.text, "mb_group_prealloc") != nullptr)
         std::strcpy(shared.text, "512\n");
       else if (std::strstr(shared.text, "pid") != nullptr)

@@ -252,11 +252,12 @@ TEST_F(KernelTest, WhoRunsAheadIsToldEachDecisionInItsTurn) {
   auto kernel = start("good");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   std::vector<std::uint64_t> blocks;
-  (*kernel)->run_ahead([&](const allocator::Decision& decision, std::uint64_t considered) {
-    blocks.push_back(decision.block);
-    EXPECT_EQ(decision.orig.len, 2u);
-    EXPECT_EQ(considered, 3u);
-  });
+  (*kernel)->run_ahead(
+      [&](const allocator::Decision& decision, std::optional<std::uint64_t> considered) {
+        blocks.push_back(decision.block);
+        EXPECT_EQ(decision.orig.len, 2u);
+        EXPECT_EQ(considered, 3u);
+      });
   constexpr std::uint32_t kMany = 2500;  // more than can be in flight at once
   for (std::uint32_t i = 0; i < kMany; ++i) {
     EXPECT_FALSE((*kernel)->allocate(request(2), nullptr).success);
@@ -267,11 +268,25 @@ TEST_F(KernelTest, WhoRunsAheadIsToldEachDecisionInItsTurn) {
   for (std::uint32_t i = 0; i < kMany; ++i) EXPECT_EQ(blocks[i], 5000u + 2 * i);
 }
 
+// A kernel without mb_stats cannot say how many groups it considered.
+TEST_F(KernelTest, GroupsAreUnknownWithoutMbStats) {
+  for (const auto& [name, complete] : {std::pair("good", true), std::pair("no-stats", false)}) {
+    SCOPED_TRACE(name);
+    auto kernel = start(name);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    (void)(*kernel)->allocate(request(2), nullptr);
+    EXPECT_EQ((*kernel)->counters().requests, 1u);
+    EXPECT_EQ((*kernel)->counters().considered(), complete ? std::optional(3u) : std::nullopt);
+    ASSERT_TRUE((*kernel)->finish().ok());
+    EXPECT_EQ((*kernel)->account()->mb_stats.empty(), !complete);
+  }
+}
+
 TEST_F(KernelTest, AnEndIsToldBehindWhatWasDecidedBefore) {
   auto kernel = start("dies-later");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   std::uint32_t told = 0;
-  (*kernel)->run_ahead([&](const allocator::Decision&, std::uint64_t) { ++told; });
+  (*kernel)->run_ahead([&](const allocator::Decision&, std::optional<std::uint64_t>) { ++told; });
   for (std::uint32_t i = 0; i < 20; ++i) (void)(*kernel)->allocate(request(1), nullptr);
   EXPECT_FALSE((*kernel)->finish().ok());
   EXPECT_EQ(told, 5u);

@@ -66,14 +66,16 @@ struct Costs {
       after_mark.add(0, static_cast<double>(request.ns - held[0].to));
     }
     // Skips requests that generated buddies, which take much longer.
-    if (row.served != replay::ServedBy::search || held.size() < 2 || made_buddies(held)) return;
+    if (!row.considered || row.served != replay::ServedBy::search || held.size() < 2 ||
+        made_buddies(held))
+      return;
     // The last hold marks, the one before it takes, all others searched without success.
     const Hold& marked = held.back();
     const Hold& taken = held[held.size() - 2];
     double lost = 0;
     for (std::size_t i = 0; i + 2 < held.size(); ++i) lost += held[i].ns();
     const auto groups = static_cast<double>(held.size() - 2);
-    search.add(static_cast<double>(row.considered), static_cast<double>(taken.from) - lost);
+    search.add(static_cast<double>(*row.considered), static_cast<double>(taken.from) - lost);
     if (groups > 0) in_vain.add(row.extents_examined / groups, lost / groups);
     if (groups == 0) take.add(row.extents_examined, taken.ns());
     mark_found.add(0, marked.ns());

@@ -20,8 +20,8 @@ TEST(CostProfile, AgreesWithAListOfAllRequests) {
     std::vector<CostProfile::Decision> first, all;
     for (std::uint64_t n = 1; n <= decisions; ++n) {
       for (std::uint64_t more = 0; more == 0 || rng.chance(1, 5); ++more) {
-        const CostProfile::Decision d = {n, rng.below(1000), rng.below(3000)};
-        profile.add(d.number, d.groups, d.extents);
+        const CostProfile::Decision d = {n, {rng.below(1000), rng.below(3000)}};
+        profile.add(d.number, d.cost);
         all.push_back(d);
         if (more == 0) first.push_back(d);
       }
@@ -35,8 +35,8 @@ TEST(CostProfile, AgreesWithAListOfAllRequests) {
     for (const auto& d : all) {
       CostProfile::Bucket& bucket = want[(d.number - 1) / profile.course().width()];
       ++bucket.requests;
-      bucket.steps += d.steps();
-      bucket.most = std::max(bucket.most, d.steps());
+      bucket.steps += d.cost.steps();
+      bucket.most = std::max(bucket.most, d.cost.steps());
     }
     for (std::size_t i = 0; i < want.size(); ++i) {
       ASSERT_EQ(profile.course().buckets()[i].requests, want[i].requests) << i;
@@ -44,7 +44,7 @@ TEST(CostProfile, AgreesWithAListOfAllRequests) {
       ASSERT_EQ(profile.course().buckets()[i].most, want[i].most) << i;
     }
     std::stable_sort(first.begin(), first.end(),
-                     [](const auto& a, const auto& b) { return a.steps() > b.steps(); });
+                     [](const auto& a, const auto& b) { return a.cost.steps() > b.cost.steps(); });
     first.resize(std::min(first.size(), CostProfile::kSlowest));
     ASSERT_EQ(profile.slowest().size(), first.size());
     for (std::size_t i = 0; i < first.size(); ++i)
@@ -54,8 +54,8 @@ TEST(CostProfile, AgreesWithAListOfAllRequests) {
 
 TEST(CostProfile, WhatTookNoStepIsNotSlow) {
   CostProfile profile;
-  profile.add(1, 0, 0);
-  profile.add(2, 0, 1);
+  profile.add(1, {0, 0});
+  profile.add(2, {std::nullopt, 1});
   ASSERT_EQ(profile.slowest().size(), 1u);
   EXPECT_EQ(profile.slowest()[0].number, 2u);
 }

@@ -33,7 +33,7 @@ results::Outcome make_run(const char* policy) {
   run.free.space.groups = {{40, 2}, {24, 1}};
   run.layout.by_extents[0] = 4;
   run.layout.by_extents[3] = 6;
-  run.costs.add(1, 10, 20);
+  run.costs.add(1, {10, 20});
   return run;
 }
 

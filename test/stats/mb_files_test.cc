@@ -109,6 +109,26 @@ TEST(MbStats, ThoseThatATraceShows) {
   EXPECT_FALSE(known.len_goal_hits);
 }
 
+// A kernel without mb_stats shows closing events alone.
+TEST(KnownCounters, LeaveOutWhatAKernelWithoutMbStatsDoesNotShow) {
+  allocator::Counters counters;
+  counters.complete = false;
+  counters.requests = 5;
+  counters[mb::Criterion::cr2].hits = 4;
+  const allocator::Policy& policy = *allocator::find_policy("linux-5.4");
+  const KnownCounters known = known_counters(policy, counters);
+  EXPECT_EQ(known.requests, 5u);
+  EXPECT_EQ(known[mb::Criterion::cr2].hits, 4u);
+  EXPECT_FALSE(known[mb::Criterion::best_avail].hits);
+  EXPECT_FALSE(known.groups_considered());
+  EXPECT_FALSE(counters.considered());
+  std::vector<std::string> names;
+  for (const MbStat& stat : mb_stats(policy, counters)) names.push_back(stat.name);
+  EXPECT_EQ(fmt::format("{}", fmt::join(names, " ")),
+            "reqs groups_scanned cr0_stats/hits cr1_stats/hits cr2_stats/hits cr3_stats/hits "
+            "extents_scanned");
+}
+
 // What one source lacks another one may know.
 TEST(KnownCounters, TakeOverWhatIsMissing) {
   KnownCounters known = known_counters(*parse_mb_stats(kMbStats)), other;

@@ -24,9 +24,9 @@ std::string text(const Request& r) {
       r.flags, r.cpu, r.size_hint, r.open_for_write ? "open" : "closed");
 }
 
-std::string text(const Decision& d, std::uint64_t considered) {
+std::string text(const Decision& d, std::optional<std::uint64_t> considered) {
   return fmt::format("{} -> block {} len {}, {} groups considered so far", replay::describe(d),
-                     d.block, d.len, considered);
+                     d.block, d.len, considered ? std::to_string(*considered) : "unknown");
 }
 
 // Lists the facts that differ between two decisions; empty if they agree.
@@ -62,8 +62,9 @@ class Contest {
         ahead_(other.run_ahead != nullptr),
         account_(image.source()) {
     if (ahead_)
-      other.run_ahead(
-          [this](const Decision& theirs, std::uint64_t looks) { judge(theirs, looks); });
+      other.run_ahead([this](const Decision& theirs, std::optional<std::uint64_t> looks) {
+        judge(theirs, looks);
+      });
     if (!shape.loaded) return;
     for (std::uint32_t group = 0; group < model_.state().group_count(); ++group)
       model_.load_group(group);
@@ -153,14 +154,14 @@ class Contest {
   }
 
   // Compares the other's next answer with the oldest open question.
-  void judge(const Decision& theirs, std::uint64_t looks) {
+  void judge(const Decision& theirs, std::optional<std::uint64_t> looks) {
     const Asked asked = asked_.front();
     asked_.pop_front();
     Decision ours = asked.ours;
     // A request refused before the allocator has no result to compare.
     if (asked.turned_away) ours.orig = theirs.orig;
     std::string what = differing(ours, theirs);
-    if (asked.considered != looks)
+    if (looks && asked.considered != looks)
       what += (what.empty() ? "" : ", ") + std::string("groups considered");
     if (what.empty() || verdict_.parted) return;
     part(asked.step, what, text(asked.request), text(ours, asked.considered), text(theirs, looks));
@@ -250,7 +251,7 @@ class Contest {
     bool turned_away;  // no clusters could be claimed for it
     Request request;
     Decision ours;
-    std::uint64_t considered;
+    std::optional<std::uint64_t> considered;
   };
 
   allocator::Model model_;

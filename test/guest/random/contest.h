@@ -16,7 +16,8 @@
 namespace e4r::test::random {
 
 // Receives the other's decisions in order, each with the number of groups considered so far.
-using Heard = std::function<void(const allocator::Decision&, std::uint64_t considered)>;
+using Heard =
+    std::function<void(const allocator::Decision&, std::optional<std::uint64_t> considered)>;
 
 // The opponent of the model: a kernel or another model.
 struct Other {
