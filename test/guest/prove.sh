@@ -24,6 +24,9 @@ die() {
     echo "prove.sh: $*" >&2
     exit 1
 }
+for program in "$e4replay" "$step_costs"; do
+    [ -x "$program" ] || die "no $program: build the release preset with its tests"
+done
 
 build() {
     "$e4replay" kernel build "$1" -o "$2" --build-dir "$dir/$version" --no-progress

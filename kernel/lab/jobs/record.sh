@@ -20,6 +20,6 @@ sleep 0.5
 "$E4REPLAY" record "$FS" -o "$E4R_RUN/record.e4c" --for "$FOR" --no-progress ${RECORD:-}
 kill $busy 2>/dev/null || true
 wait $busy || true
-while pkill -x "${RUN%% *}"; do sleep 0.1; done
+while pkill -x "${RUN%% *}" || pkill -x rm; do sleep 0.1; done
 umount "$FS"
 [ -z "$(ls /sys/kernel/tracing/instances)" ]
