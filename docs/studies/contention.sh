@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 captures="posting-256g smallfiles-1000-trim6" cpus=()
-policies=legacy,linux-6.5,linux-6.12,linux-7.3,linux-7.3-group-goal,spread-by-cpu,spread-by-inode
+policies=legacy,linux-6.5,linux-7.3,linux-7.3-group-goal,spread-by-cpu,spread-by-inode
 writers=1,8,64 build=build/release
 while [ $# -gt 0 ]; do
     case $1 in

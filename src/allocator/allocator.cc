@@ -185,27 +185,40 @@ std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& gu
   (void)set_goal(request, trial);
   trial.guide = nullptr;
   const Search begun = trial;
-  const Decision found = try_search(trial);
+  Decision found = try_search(trial);
   if (guide.confirms(found)) return true;
-  if (policy_.kernel.groups.tries_lock && found.success) {
+  PassedOver passed;
+  while (policy_.kernel.groups.tries_lock && found.success && !passed.full()) {
+    passed.add(found.result.group);
     trial.restart(begun);
-    trial.passed_over = found.result.group;
-    if (guide.confirms(try_search(trial))) return true;
+    trial.passed_over = passed;
+    found = try_search(trial);
+    if (guide.confirms(found)) return true;
   }
   return trial.unsure ? std::nullopt : std::optional(false);
 }
 
-// Whether the guide confirms the outcome of a search that skips the group of the refused extent, as
-// if another CPU held that group's lock.
-bool Allocator::passes_over(const Search& begun, const Search& refused) const {
-  if (!refused.refused || begun.refused || refused.best.group == begun.passed_over) return false;
-  Counters ignored;
-  Search trial(state_, tunables_, ignored);
-  copy_request(begun, trial);
-  trial.goal = begun.goal;
-  trial.goal_len = begun.goal_len;
-  trial.passed_over = refused.best.group;
-  return refused.guide->confirms(try_search(trial));
+// Finds the groups that the search must skip for an outcome that the guide confirms, as if another
+// CPU held their locks: the group of the refused extent, and that of each further find that the
+// guide does not confirm. Empty if no such outcome is found.
+PassedOver Allocator::find_passed_over(const Search& begun, const Search& refused) const {
+  PassedOver passed = begun.passed_over;
+  if (!refused.refused || begun.refused || passed.contains(refused.best.group)) return {};
+  std::uint32_t group = refused.best.group;
+  while (!passed.full()) {
+    passed.add(group);
+    Counters ignored;
+    Search trial(state_, tunables_, ignored);
+    copy_request(begun, trial);
+    trial.goal = begun.goal;
+    trial.goal_len = begun.goal_len;
+    trial.passed_over = passed;
+    const Decision found = try_search(trial);
+    if (refused.guide->confirms(found)) return passed;
+    if (!found.success) break;
+    group = found.result.group;
+  }
+  return {};
 }
 
 // Decides whether to serve the request for the file or for the CPU's locality group.
@@ -280,20 +293,20 @@ Prealloc* Allocator::keep_if_accepted(Search& search, Prealloc* pa) const {
   return nullptr;
 }
 
-// Searches with a guide, which may reveal that the kernel skipped a group because another CPU held
-// its lock. The search then starts over and skips the group. Only the buddies that the first try
+// Searches with a guide, which may reveal that the kernel skipped groups because another CPU held
+// their locks. The search then starts over and skips them. Only the buddies that the first try
 // loaded stay loaded.
 void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
   GroupSearch(search, policy_).run(streams_, start_);
-  if (!passes_over(begun, search)) return;
-  const std::uint32_t group = search.best.group;
+  const PassedOver passed = find_passed_over(begun, search);
+  if (passed.empty()) return;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;
   counters_.buddies_generated = generated;
   search.restart(begun);
-  search.passed_over = group;
+  search.passed_over = passed;
   GroupSearch(search, policy_).run(streams_, start_);
 }
 

@@ -110,7 +110,7 @@ std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
 
 // Whether to skip the group because another CPU holds its lock.
 bool GroupSearch::leave(std::uint32_t group) {
-  if (group == search_.passed_over) return true;
+  if (search_.passed_over.contains(group)) return true;
   if (search_.held == nullptr || !search_.held->test(group % kGroupLocks)) return false;
   ++search_.counters.groups_left;
   return true;

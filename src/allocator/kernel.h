@@ -106,7 +106,8 @@ struct GroupRules {
   // the search then takes the best extent it saw, the hit is counted past the end of s_bal_cX_hits,
   // in s_bal_cX_failed[0].
   bool counts_past_last = false;
-  // All criteria except the last skip a group whose lock another CPU holds (6.17 to 7.3).
+  // All criteria except the last skip a group whose lock another CPU holds (6.12.77 to 6.12.117,
+  // and 6.17 to 7.3).
   bool tries_lock = false;
 };
 

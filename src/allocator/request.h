@@ -35,8 +35,9 @@ struct DecisionInputs {
   SizeStep size = SizeStep::unknown;
   // Another search took the best extent before this one came back for it.
   bool loses_best = false;
-  // A group that the search skipped because another CPU held its lock (GroupRules::tries_lock).
-  std::uint32_t passed_over = kNoGroup;
+  // The thread moved to the CPU of the closing event before it chose the preallocations of a CPU.
+  bool on_closing_cpu = false;
+  PassedOver passed_over = {};  // GroupRules::tries_lock
   // For a stream: the request whose search had left the stream's goal where this one read it
   // (Search::goes_on_from). Another search may have moved the goal meanwhile.
   std::uint64_t goes_on_from = kLatestGoal;
@@ -146,8 +147,8 @@ class Guide {
   virtual bool accepts(const Choice& choice) = 0;
 
   // Called after an extent was not accepted. `found` is what the search finds when it skips that
-  // extent's group. True when `found` matches the decision in all that is known about it; the
-  // search then runs again without that group.
+  // extent's group, and perhaps more groups. True when `found` matches the decision in all that is
+  // known about it; the search then runs again without these groups.
   virtual bool confirms(const Decision&) { return false; }
 
   // The outcome to use after a choice was not accepted. The result lies inside one group.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -16,6 +18,25 @@ namespace e4r::allocator {
 class Guide;
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
+// The groups that a search skips because another CPU holds their locks.
+class PassedOver {
+ public:
+  [[nodiscard]] bool empty() const { return groups_.front() == kNoGroup; }
+  [[nodiscard]] bool full() const { return groups_.back() != kNoGroup; }
+  [[nodiscard]] bool contains(std::uint32_t group) const {
+    return std::ranges::find(groups_, group) != groups_.end();
+  }
+  // Does nothing if it is full.
+  void add(std::uint32_t group) {
+    if (const auto free = std::ranges::find(groups_, kNoGroup); free != groups_.end())
+      *free = group;
+  }
+  friend bool operator==(const PassedOver&, const PassedOver&) = default;
+
+ private:
+  std::array<std::uint32_t, 3> groups_ = {kNoGroup, kNoGroup, kNoGroup};
+};
 // As Search::goes_on_from: where the last search for a stream left its goal.
 inline constexpr std::uint64_t kLatestGoal = UINT64_MAX;
 // The start of a goal that names a group alone: the goals of streams since 6.17. Printed as -1.
@@ -64,7 +85,7 @@ struct Search {
   bool trial = false;
   bool unsure = false;  // a trial met a policy that loads groups by itself
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
-  std::uint32_t passed_over = kNoGroup;                    // a group to skip: its lock was held
+  PassedOver passed_over;
   // The request whose search left the stream's goal where this one reads it; 0: no request did.
   std::uint64_t goes_on_from = kLatestGoal;
   const HeldLocks* held = nullptr;  // locks that others hold; null: no locks

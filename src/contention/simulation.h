@@ -15,8 +15,8 @@
 // thinks, and frees what is to be freed. Then the allocator decides with the state of that time,
 // and the writer does what the allocator's code did: it computes, takes locks and releases them. A
 // writer that finds a lock taken waits; the first to come is served first. A search that only tries
-// a group's lock (Linux 6.17 and later) decides without the groups whose locks are held by the time
-// it comes to them. The decision then stays as it is. If the lock of its group turns out to be
+// a group's lock (Linux 6.12.77 and 6.17) decides without the groups whose locks are held by the
+// time it comes to them. The decision then stays as it is. If the lock of its group turns out to be
 // taken after all, the writer goes on to the next group by number and is served there as it would
 // have been here. A group that another CPU used last costs more: its cache lines come from that
 // CPU, and go back and forth while both are at work. Left out are other costs that CPUs impose on

@@ -118,7 +118,7 @@ bool Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
   same_groups_scanned += same_kind && !differ.has(kGroups) ? 1 : 0;
   if (differ.none() && !was_forced) {
     ++identical;
-    skips += decision.inputs.passed_over != allocator::kNoGroup ? 1 : 0;
+    skips += decision.inputs.passed_over.empty() ? 0 : 1;
     late += op.scheduled ? 1 : 0;
     course.at(requests).join({1, 1});
     return true;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <vector>
 
 #include "support/drivers.h"
 #include "support/full_groups.h"
@@ -87,13 +88,15 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   EXPECT_EQ(dictation.judged(d).result.len, 0u);
 }
 
-// Two groups would do, and another CPU holds the lock of the first one.
-struct LockedGroup : Dictated {
-  LockedGroup() : request(metadata_request(300, 0)) {
-    for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 1);
+// Some groups would do, and other CPUs hold the locks of the first ones.
+struct LockedGroups : Dictated {
+  explicit LockedGroups(std::vector<std::uint32_t> held) : request(metadata_request(300, 0)) {
+    std::vector<std::uint32_t> all = held;
+    all.push_back(7);
+    for (const std::uint32_t group : all) free_runs(fs, group, 4, 600, 1);
     start("linux-7.3");
     allocator::Request skipping = request;
-    skipping.inputs.passed_over = 3;
+    for (const std::uint32_t group : held) skipping.inputs.passed_over.add(group);
     skipped = rig->allocator.allocate(skipping);
     kernels = rig->allocator.counters();
     op = closed(request, false, recorded(skipped.result));
@@ -121,6 +124,23 @@ struct LockedGroup : Dictated {
   allocator::Counters kernels;
   Op op;
 };
+struct LockedGroup : LockedGroups {
+  LockedGroup() : LockedGroups({3}) {}
+};
+struct TwoLockedGroups : LockedGroups {
+  TwoLockedGroups() : LockedGroups({3, 4}) {}
+};
+
+TEST_F(TwoLockedGroups, ArePassedOverTogether) {
+  ASSERT_EQ(skipped.result.group, 7u);
+  bool forced = true;
+  const allocator::Decision d = follow("linux-7.3", &forced);
+  EXPECT_FALSE(forced);
+  EXPECT_TRUE(d.inputs.passed_over.contains(3));
+  EXPECT_TRUE(d.inputs.passed_over.contains(4));
+  EXPECT_EQ(d.result.group, 7u);
+  EXPECT_EQ(counters().extents_scanned, kernels.extents_scanned);
+}
 
 // The model repeats the search as the kernel made it, and counts it once.
 TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
@@ -128,7 +148,7 @@ TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
   bool forced = true;
   const allocator::Decision d = follow("linux-7.3", &forced);
   EXPECT_FALSE(forced);
-  EXPECT_EQ(d.inputs.passed_over, 3u);
+  EXPECT_TRUE(d.inputs.passed_over.contains(3));
   EXPECT_EQ(d.result.group, 7u);
   EXPECT_EQ(d.found, skipped.found);
   EXPECT_EQ(d.groups_scanned, skipped.groups_scanned);
@@ -148,12 +168,12 @@ TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
   for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
 }
 
-// Kernels before 6.17 wait for the lock.
+// Kernels with lists of groups wait for the lock.
 TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
   bool forced = false;
-  const allocator::Decision d = follow("linux-6.12", &forced);
+  const allocator::Decision d = follow("linux-6.14", &forced);
   EXPECT_TRUE(forced);
-  EXPECT_EQ(d.inputs.passed_over, allocator::kNoGroup);
+  EXPECT_TRUE(d.inputs.passed_over.empty());
 }
 
 // The result alone is no proof. The search without the group must give every recorded fact.
@@ -165,7 +185,7 @@ TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
     bool forced = false;
     const allocator::Decision d = follow("linux-7.3", &forced);
     EXPECT_TRUE(forced);
-    EXPECT_EQ(d.inputs.passed_over, allocator::kNoGroup);
+    EXPECT_TRUE(d.inputs.passed_over.empty());
     EXPECT_EQ(d.result.group, op.closing.result.group);
     for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
   };
@@ -181,7 +201,7 @@ TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
 TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   start("linux-7.3");
   allocator::Request skipping = request;
-  skipping.inputs.passed_over = 3;
+  skipping.inputs.passed_over.add(3);
   KernelTraceWriter writer(false);
   const auto open = writer.open({}, request, request.len);
   const allocator::Decision d = rig->allocator.allocate(skipping);
@@ -197,9 +217,9 @@ TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   EXPECT_EQ(followed.engine->agreement().identical, 1u);
   EXPECT_EQ(followed.engine->agreement().skips, 1u);
   ASSERT_EQ(inputs.known.size(), 1u);
-  EXPECT_EQ(inputs.known[0].passed_over, 3u);
+  EXPECT_TRUE(inputs.known[0].passed_over.contains(3));
   EXPECT_EQ(run(Driver::free_run).engine->agreement().identical, 1u);
-  inputs.known[0].passed_over = allocator::kNoGroup;
+  inputs.known[0].passed_over = {};
   EXPECT_EQ(run(Driver::free_run).engine->agreement().identical, 0u);
 }
 
