@@ -42,38 +42,75 @@ bool changes_space(const Op& op) {
   }
 }
 
-// Gives ranges back for a try. Takes all of them again at its end.
-class GivenForTry {
+// Changes free space for a try. Undoes every change at its end.
+class Trial {
  public:
-  explicit GivenForTry(state::FsState& state) : state_(state) {}
-  GivenForTry(const GivenForTry&) = delete;
-  GivenForTry& operator=(const GivenForTry&) = delete;
-  ~GivenForTry() {
-    for (auto range = given_.rbegin(); range != given_.rend(); ++range)
-      (void)state_.take(state_.group(range->group), range->start, range->count);
+  explicit Trial(state::FsState& state) : state_(state) {}
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  ~Trial() {
+    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+      state::Group& group = state_.group(change->place.group);
+      if (change->given)
+        (void)state_.take(group, change->start, change->count);
+      else
+        (void)state_.give(group, change->start, change->count);
+      group.first_free = change->first_free;
+      state_.put_back(change->place);
+    }
+    if (tree_) state_.set_tree(*tree_);
   }
 
-  // False: its clusters are not all in use.
-  bool give(const state::FreedList::Entry& entry) {
-    return give_range({entry.group, entry.start, entry.count});
+  // False: the clusters are not all in use.
+  bool give(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
+    Change change = change_of(group, start, count);
+    change.given = true;
+    if (!state_.give(state_.group(group), start, count)) return false;
+    changes_.push_back(change);
+    return true;
   }
-  bool give(const state::FsState::Discarding& range) {
-    return give_range({range.group, range.start, range.len});
+  bool give(const state::FreedList::Entry& entry) {
+    return give(entry.group, entry.start, entry.count);
+  }
+  // All of the clusters must be free.
+  void take(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
+    changes_.push_back(change_of(group, start, count));
+    (void)state_.take(state_.group(group), start, count);
   }
 
  private:
-  struct Range {
-    std::uint32_t group = 0, start = 0, count = 0;
+  struct Change {
+    state::FsState::GroupPlace place;  // before the change
+    std::uint32_t first_free = 0;      // likewise
+    std::uint32_t start = 0, count = 0;
+    bool given = false;
   };
-  bool give_range(const Range& range) {
-    if (!state_.give(state_.group(range.group), range.start, range.count)) return false;
-    given_.push_back(range);
-    return true;
+  Change change_of(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
+    if (changes_.empty() && state_.index() == state::GroupIndex::tree) tree_ = state_.tree_shape();
+    return {state_.place_of(group), state_.group(group).first_free, start, count};
   }
 
   state::FsState& state_;
-  std::vector<Range> given_;
+  std::vector<Change> changes_;
+  std::optional<state::TreeShape> tree_;  // before the first change
 };
+
+// The clusters of an allocation.
+struct Taken {
+  explicit Taken(const Op& op)
+      : group(op.closing.result.group),
+        start(static_cast<std::uint32_t>(op.closing.result.start)),
+        count(op.closing.result.len) {}
+  std::uint32_t group, start, count;
+};
+
+// Whether the allocation could take them now.
+bool can_take(const state::FsState& state, const Op& op) {
+  const Taken taken(op);
+  const state::Group& group = state.group(taken.group);
+  return !op.closing.prealloc && taken.count > 0 && !group.need_init && !group.corrupt &&
+         state::bitmap::all_clear(state.words(group), taken.start, taken.count);
+}
 
 }  // namespace
 
@@ -111,7 +148,7 @@ Status OrderSearch::find_place(const Op& op) {
   const bool alone =
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
-  if (const Requests later = find_later(op); !later.empty()) return place(op, later);
+  if (const Others later = find_later(op); !later.empty()) return place(op, later);
   if (!op.moved && closed_at(op) > op.ordinal && held_.size() < kRemembered) {
     held_.push_back(op);
     return {};
@@ -120,7 +157,7 @@ Status OrderSearch::find_place(const Op& op) {
   return place(op);
 }
 
-Status OrderSearch::place_held(std::size_t index, const Requests& later) {
+Status OrderSearch::place_held(std::size_t index, const Others& later) {
   Op op = held_[index];
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
   op.scheduled = now_ != op.ordinal;
@@ -130,7 +167,7 @@ Status OrderSearch::place_held(std::size_t index, const Requests& later) {
 // Decides each held allocation that would now be decided as recorded.
 Status OrderSearch::place_what_agrees() {
   for (std::size_t i = 0; i < held_.size();) {
-    Requests later;
+    Others later;
     if (!agrees(held_[i]) && (later = find_later(held_[i])).empty()) {
       ++i;
       continue;
@@ -156,19 +193,23 @@ Status OrderSearch::place_closed(std::uint64_t event) {
   }
 }
 
-// Decides it now, and moves `later` behind it.
-Status OrderSearch::place(const Op& op, const Requests& later) {
+// Decides it now, and moves `later` behind it. `later` begins with the last one.
+Status OrderSearch::place(const Op& op, const Others& later) {
   if (op.scheduled) found_.move(op.request, now_);
-  for (const std::uint64_t request : later) found_.move(request, now_);
+  for (auto other = later.rbegin(); other != later.rend(); ++other)
+    found_.move((*other)->op.request, now_);
   note_missing(op);
   const std::uint64_t conflicts = agreement().conflicts;
-  E4R_CHECK(Follow::advance(op));
+  const trace::RecordedExtent& result = op.closing.result;
+  state::FsState::GroupPlace before;
+  if (result.group < model().state().group_count()) before = model().state().place_of(result.group);
+  E4R_CHECK(decide_before(op, later));
   trials_left_ += kTrialsPerDecision;
   if (op.race != Race::allocator) return {};
   if (placed_.size() == kRemembered) placed_.pop_front();
-  const bool can_undo = agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved &&
-                        op.closing.result.len > 0;
-  placed_.push_back({op, can_undo});
+  const bool can_undo =
+      agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved && result.len > 0;
+  placed_.push_back({op, before, can_undo});
   return {};
 }
 
@@ -193,9 +234,9 @@ void OrderSearch::note_missing(const Op& op) {
   });
   std::ranges::sort(entries, {}, &state::FreedList::Entry::freed_at);
   const auto agrees_with = [&](std::size_t count) {
-    GivenForTry given(state);
+    Trial trial(state);
     for (const state::FreedList::Entry& entry : std::span(entries).first(count))
-      if (!given.give(entry)) return true;
+      if (!trial.give(entry)) return true;
     return agrees(op);
   };
   // Finds the least number of extents after which it does not, if that is so of more as well.
@@ -223,9 +264,9 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return std::nullopt;
   state::FsState& state = model().own_state();
-  GivenForTry given(state);
+  Trial trial(state);
   for (const state::FreedList::Entry& entry : state.freed().entries()) {
-    if (entries_left_ == 0 || entry.transaction != *transaction || !given.give(entry)) break;
+    if (entries_left_ == 0 || entry.transaction != *transaction || !trial.give(entry)) break;
     --entries_left_;
     if (matters(entry.group) && agrees(op)) return entry.freed_at;
   }
@@ -250,28 +291,25 @@ std::optional<std::uint64_t> OrderSearch::find_discard(const Op& op) {
     if (!op.closing.prealloc && result.len > 0 &&
         range.overlaps(result.group, static_cast<std::uint32_t>(result.start), result.len))
       return range.by;
-    if (state.has_lists()) {  // a try would change their order
-      if (range.group == result.group || range.group == op.closing.goal.group) return range.by;
-      continue;
-    }
-    GivenForTry given(state);
-    if (given.give(range) && agrees(op)) return range.by;
+    Trial trial(state);
+    if (trial.give(range.group, range.start, range.len) && agrees(op)) return range.by;
   }
   return std::nullopt;
 }
 
 // The decided allocations that may take effect as late as now, the last one first.
-OrderSearch::Others OrderSearch::still_open() const {
+OrderSearch::Others OrderSearch::still_open() {
   Others out;
   for (auto other = placed_.rbegin(); other != placed_.rend(); ++other)
     if (other->can_undo && closed_at(other->op) > now_) out.push_back(&*other);
   return out;
 }
 
-// The decided allocations that take effect after this one, in their order: as few as possible.
+// The decided allocations that take effect after this one, the last one first: as few as possible.
 // Empty if this one does not belong before any.
-OrderSearch::Requests OrderSearch::find_later(const Op& op) {
-  if (trials_left_ == 0 || model().own_state().has_lists()) return {};
+OrderSearch::Others OrderSearch::find_later(const Op& op) {
+  // A tree that is restored for each try would take too long.
+  if (trials_left_ == 0 || model().state().index() == state::GroupIndex::tree) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
   for (int count = 1; count <= kMostUndone; ++count)
@@ -280,50 +318,52 @@ OrderSearch::Requests OrderSearch::find_later(const Op& op) {
       Others later;
       for (std::size_t i = 0; i < others.size(); ++i)
         if ((set >> i & 1) != 0) later.push_back(others[i]);
-      if (!belongs_before(op, later)) continue;
-      Requests requests;
-      for (auto other = later.rbegin(); other != later.rend(); ++other)
-        requests.push_back((*other)->op.request);
-      return requests;
+      if (belongs_before(op, later)) return later;
     }
   return {};
 }
 
 // Whether the decision would come out as recorded without these allocations, and then each of them
-// behind it. `later` begins with the last one. Leaves the state as it was.
-bool OrderSearch::belongs_before(const Op& op, std::span<const Placed* const> later) {
-  std::size_t undone = 0;
-  while (undone < later.size() && undo(later[undone]->op)) ++undone;
-  bool agree = undone == later.size() && agrees(op);
-  const bool taken = agree && redo(op);
-  while (undone > 0) {
-    const Op& other = later[--undone]->op;
-    agree = agree && agrees(other);
-    (void)redo(other);
+// behind it. `later` begins with the last one.
+bool OrderSearch::belongs_before(const Op& op, const Others& later) {
+  state::FsState& state = model().own_state();
+  Trial trial(state);
+  for (const Placed* other : later) {
+    const Taken taken(other->op);
+    if (state.group(taken.group).corrupt || !trial.give(taken.group, taken.start, taken.count))
+      return false;
+    state.put_back(other->before);
   }
-  if (taken) (void)undo(op);
-  return agree;
+  if (!agrees(op)) return false;
+  const auto take = [&](const Op& taker) {
+    const Taken taken(taker);
+    if (can_take(state, taker)) trial.take(taken.group, taken.start, taken.count);
+  };
+  take(op);
+  return std::all_of(later.rbegin(), later.rend(), [&](const Placed* other) {
+    const bool agree = agrees(other->op);
+    take(other->op);
+    return agree;
+  });
 }
 
-// Gives the clusters of an allocation back. False: they are not all in use.
-bool OrderSearch::undo(const Op& op) {
+// Decides the allocation with its clusters and those of `later` free, and then lets `later` take
+// theirs again.
+Status OrderSearch::decide_before(const Op& op, const Others& later) {
   state::FsState& state = model().own_state();
-  const trace::RecordedExtent& result = op.closing.result;
-  state::Group& group = state.group(result.group);
-  return !group.corrupt && state.give(group, static_cast<std::uint32_t>(result.start), result.len);
-}
-
-// Takes the clusters of an allocation. False: it takes none, or they are not all free.
-bool OrderSearch::redo(const Op& op) {
-  state::FsState& state = model().own_state();
-  const trace::RecordedExtent& result = op.closing.result;
-  state::Group& group = state.group(result.group);
-  const auto start = static_cast<std::uint32_t>(result.start);
-  if (op.closing.prealloc || result.len == 0 || group.need_init || group.corrupt ||
-      !state::bitmap::all_clear(state.words(group), start, result.len))
-    return false;
-  (void)state.take(group, start, result.len);
-  return true;
+  for (const Placed* other : later) {
+    const Taken taken(other->op);
+    (void)state.give(state.group(taken.group), taken.start, taken.count);
+    state.put_back(other->before);
+  }
+  E4R_CHECK(Follow::advance(op));
+  for (auto other = later.rbegin(); other != later.rend(); ++other) {
+    const Taken taken((*other)->op);
+    (*other)->before = state.place_of(taken.group);
+    if (can_take(state, (*other)->op))
+      (void)state.take(state.group(taken.group), taken.start, taken.count);
+  }
+  return {};
 }
 
 }  // namespace e4r::replay

@@ -21,8 +21,8 @@ namespace e4r::replay {
 // right order each decision comes out as recorded; in a wrong one it rarely does. So where a
 // decision would differ and others overlap it, the search tries these places, and takes the first
 // that gives the recorded decision:
-// - before allocations that have been decided and may have come later (not on kernels whose lists
-//   of groups keep an order, because an allocation there cannot be undone without a trace),
+// - before allocations that have been decided and may have come later (not on kernels with a tree
+//   of groups),
 // - behind operations that come before its closing event,
 // - at its closing event, after a part of the commit under way has given back its clusters,
 // - likewise, after a range was given back that the device was told of.
@@ -61,18 +61,19 @@ class OrderSearch final : public Follow {
   // An allocation that has been decided. Later ones may belong before it.
   struct Placed {
     Op op;
-    bool can_undo = false;  // all of its clusters were free
+    state::FsState::GroupPlace before;  // of its group, before it took its clusters
+    bool can_undo = false;              // all of its clusters were free
   };
-  using Others = std::vector<const Placed*>;
-  using Requests = std::vector<std::uint64_t>;  // their numbers
+  using Others = std::vector<Placed*>;
 
   [[nodiscard]] static std::uint64_t trials_before(const TraceFacts& trace);
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
-  Status place_held(std::size_t index, const Requests& later = {});
+  Status place_held(std::size_t index, const Others& later = {});
   Status place_what_agrees();
   Status place_closed(std::uint64_t event);
-  Status place(const Op& op, const Requests& later = {});
+  Status place(const Op& op, const Others& later = {});
+  Status decide_before(const Op& op, const Others& later);
   Status commit_before(const Op& op, std::uint64_t freed);
   void note_missing(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
@@ -80,11 +81,9 @@ class OrderSearch final : public Follow {
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);
   Status end_discard_before(const Op& op, std::uint64_t by);
   [[nodiscard]] std::optional<std::uint64_t> find_discard(const Op& op);
-  [[nodiscard]] Others still_open() const;
-  [[nodiscard]] Requests find_later(const Op& op);
-  [[nodiscard]] bool belongs_before(const Op& op, std::span<const Placed* const> later);
-  bool undo(const Op& op);
-  bool redo(const Op& op);
+  [[nodiscard]] Others still_open();
+  [[nodiscard]] Others find_later(const Op& op);
+  [[nodiscard]] bool belongs_before(const Op& op, const Others& later);
 
   Schedule found_;
   CommitProgress progress_;

@@ -92,6 +92,51 @@ bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t o
   return true;
 }
 
+FsState::GroupPlace FsState::place_of(std::uint32_t number) const {
+  const Group& group = groups_[number];
+  GroupPlace out{number, {}};
+  if (!has_lists()) return out;
+  for (const OrderLists lists : {OrderLists::largest, OrderLists::average})
+    on_lists(lists, largest_, average_, [&](auto& all, auto hook, auto moved, auto order) {
+      GroupPlace::OnList& on = out.lists[static_cast<std::size_t>(lists)];
+      on = {group.*order, (group.*hook).is_linked(), group.*moved, number};
+      if (!on.listed) return;
+      const auto& list = all[static_cast<std::uint8_t>(on.order)];
+      const auto at = list.iterator_to(group);
+      if (at != list.begin()) on.behind = std::prev(at)->number;
+    });
+  return out;
+}
+
+void FsState::put_back(const GroupPlace& place) {
+  if (!has_lists()) return;
+  Group& group = groups_[place.group];
+  for (const OrderLists lists : {OrderLists::largest, OrderLists::average})
+    on_lists(lists, largest_, average_, [&](auto& all, auto hook, auto moved, auto order) {
+      const GroupPlace::OnList& on = place.lists[static_cast<std::size_t>(lists)];
+      const bool largest = lists == OrderLists::largest;
+      // Only a full group stays on a list of any order.
+      const bool any = !largest && group.fragments == 0 && index_ == GroupIndex::lists_keep_full;
+      if (!any && on.order != (largest ? largest_order_of(group) : average_order_of(group))) return;
+      if (!on.listed) {
+        (group.*hook).unlink();
+      } else {
+        auto& list = all[static_cast<std::uint8_t>(on.order)];
+        auto at = list.begin();
+        if (on.behind != group.number) {
+          Group& before = groups_[on.behind];
+          if (!(before.*hook).is_linked() || before.*order != on.order) return;
+          at = std::next(list.iterator_to(before));
+        }
+        if (at != list.end() && &*at == &group) return void(group.*moved = on.moved);
+        (group.*hook).unlink();
+        list.insert(at, group);
+      }
+      group.*order = on.order;
+      group.*moved = on.moved;
+    });
+}
+
 TreeShape FsState::tree_shape() const {
   return TreeShaper<AverageTree>::read(tree_, [](const Group& group) { return group.number; });
 }

@@ -137,17 +137,25 @@ void FsState::load_one(Group& group) {
   update_index(group);
 }
 
+int FsState::largest_order_of(const Group& group) const {
+  int order = static_cast<int>(geometry_.orders()) - 1;
+  while (order >= 0 && group.counters[static_cast<std::size_t>(order)] == 0) --order;
+  return order;
+}
+
+int FsState::average_order_of(const Group& group) const {
+  if (group.fragments > 0)
+    return static_cast<int>(average_list(geometry_.orders(), average_run(group)));
+  return index_ == GroupIndex::lists_keep_full ? group.average_order : -1;
+}
+
 void FsState::update_index(Group& group) {
   free_index_.update(group.number, group.free);
-  int largest = static_cast<int>(geometry_.orders()) - 1;
-  while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
+  const int largest = largest_order_of(group);
   if (largest != group.largest_order) move_by_largest(group, largest);
   if (index_ == GroupIndex::none) return;
   if (index_ == GroupIndex::tree) return move_in_tree(group);
-  if (index_ == GroupIndex::lists_keep_full && group.fragments == 0) return;
-  const int average = group.fragments == 0
-                          ? -1
-                          : static_cast<int>(average_list(geometry_.orders(), average_run(group)));
+  const int average = average_order_of(group);
   if (average != group.average_order) move_by_average(group, average);
 }
 

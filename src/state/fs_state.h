@@ -120,6 +120,23 @@ class FsState {
   // nothing.
   bool put_before(OrderLists lists, std::uint32_t group, std::uint32_t other);
 
+  // Where a group stands on the lists in order of arrival.
+  struct GroupPlace {
+    struct OnList {
+      std::int8_t order = -1;
+      bool listed = false;
+      bool moved = false;        // since arrange()
+      std::uint32_t behind = 0;  // the group before it; its own number: it is the first
+    };
+    std::uint32_t group = 0;
+    std::array<OnList, 2> lists;  // by OrderLists
+  };
+  [[nodiscard]] GroupPlace place_of(std::uint32_t group) const;
+  // Puts the group back there, for a caller that has undone a change of its clusters. On a list of
+  // another order than the group's clusters ask for now, or whose group before it has left, the
+  // group keeps its place.
+  void put_back(const GroupPlace& place);
+
   // The buddy of a loaded group. Built at first use.
   Buddy& buddy(Group& group);
 
@@ -244,6 +261,8 @@ class FsState {
   void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
   [[nodiscard]] bool is_preallocated(const Group& group, std::uint32_t start,
                                      std::uint32_t len) const;
+  [[nodiscard]] int largest_order_of(const Group& group) const;
+  [[nodiscard]] int average_order_of(const Group& group) const;
   void update_index(Group& group);
   void move_by_largest(Group& group, int order);
   void move_by_average(Group& group, int order);

@@ -196,6 +196,81 @@ TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
   expect_sound(state);
 }
 
+// The groups of each list, in order.
+std::vector<std::vector<std::uint32_t>> lists_of(FsState& state) {
+  std::vector<std::vector<std::uint32_t>> out;
+  const auto add = [&out](const auto& list) {
+    out.emplace_back();
+    for (const Group& group : list) out.back().push_back(group.number);
+  };
+  for (std::uint32_t order = 0; order < state.geometry().orders(); ++order) {
+    add(state.largest(order));
+    add(state.average(order));
+  }
+  return out;
+}
+
+// A caller that undoes changes, the last one first, finds every list as it was.
+TEST(FsState, AGroupCanBePutBackWhereItStoodOnItsLists) {
+  for (const GroupIndex index : {GroupIndex::lists, GroupIndex::lists_keep_full}) {
+    const Fixture fixture(8, 256);
+    FsState state(fixture.source, index);
+    Rng rng(7);
+    for (std::uint32_t number = 0; number < 8; ++number) state.load(number);
+    for (int round = 0; round < 300; ++round) {
+      const auto before = lists_of(state);
+      struct Change {
+        FsState::GroupPlace place;
+        std::uint32_t start, len;
+        bool taken;
+      };
+      std::vector<Change> changes;
+      for (int i = 0; i < 6; ++i) {
+        Group& group = state.group(static_cast<std::uint32_t>(rng.below(8)));
+        const auto start = static_cast<std::uint32_t>(rng.between(4, 255));
+        const bool is_free = !bitmap::test(state.words(group), start);
+        const auto most = static_cast<std::uint32_t>(rng.chance(1, 3) ? 256 : 16);
+        const std::uint32_t end =
+            std::min({256u, start + most,
+                      is_free ? bitmap::find_set(state.words(group), 256, start)
+                              : bitmap::find_clear(state.words(group), 256, start)});
+        changes.push_back({state.place_of(group.number), start, end - start, is_free});
+        if (is_free)
+          state.take(group, start, end - start);
+        else
+          ASSERT_TRUE(state.give(group, start, end - start));
+      }
+      const bool keeps = rng.chance(1, 2);
+      for (auto change = changes.rbegin(); !keeps && change != changes.rend(); ++change) {
+        Group& group = state.group(change->place.group);
+        if (change->taken)
+          ASSERT_TRUE(state.give(group, change->start, change->len));
+        else
+          state.take(group, change->start, change->len);
+        state.put_back(change->place);
+      }
+      expect_sound(state);
+      if (keeps) continue;
+      ASSERT_EQ(lists_of(state), before) << round;
+    }
+  }
+}
+
+// Ignores a place on a list of another order, and a place behind a group that has left.
+TEST(FsState, AGroupIsNotPutBackOnAListOfAnotherOrder) {
+  const Fixture fixture(3);
+  FsState state(fixture.source, GroupIndex::lists);
+  for (std::uint32_t number = 0; number < 3; ++number) state.load(number);
+  const FsState::GroupPlace behind_1 = state.place_of(2);
+  state.take(state.group(1), 4, 1020);
+  state.put_back(behind_1);  // group 1 has left
+  state.take(state.group(2), 4, 1000);
+  const auto before = lists_of(state);
+  state.put_back(behind_1);
+  EXPECT_EQ(lists_of(state), before);
+  expect_sound(state);
+}
+
 TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   const Fixture fixture(3);
   FsState state(fixture.source, state::GroupIndex::lists);
