@@ -261,7 +261,7 @@ allocator::Request Engine::request_of(const Op& op, const allocator::DecisionInp
   r.left_logical = op.left_logical;
   r.right_logical = op.right_logical;
   r.flags = op.flags;
-  r.cpu = cpu_.value_or(op.cpu);
+  r.cpu = cpu_.value_or(known.on_closing_cpu ? op.closing.cpu : op.cpu);
   r.inputs = known;
   r.held = held_;
   r.size_hint = facts_.of(op.ino).size;

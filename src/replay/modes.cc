@@ -20,21 +20,32 @@ allocator::Mode mode_of(const Op& op) {
 
 }  // namespace
 
-allocator::DecisionInputs Follow::shown_inputs(const Op& op) const {
+allocator::DecisionInputs Follow::shown_inputs(const Op& op, bool on_closing_cpu) const {
   allocator::DecisionInputs known;
+  known.on_closing_cpu = on_closing_cpu;
   if (op.closing.prealloc) return known;
   if (is_data(op)) known.mode = mode_of(op);
   known.loses_best = (op.closing.flags & ~op.flags & mb::hint_first) != 0;
   return known;
 }
 
-std::optional<bool> Follow::would_agree(const Op& op) {
+std::optional<bool> Follow::would_agree(const Op& op, bool on_closing_cpu) {
   Dictation dictation(op, model_.allocator(), spans_);
-  return model_.allocator().would_decide_so(request_of(op, shown_inputs(op)), dictation);
+  return model_.allocator().would_decide_so(request_of(op, shown_inputs(op, on_closing_cpu)),
+                                            dictation);
+}
+
+std::optional<bool> Follow::would_agree(const Op& op) {
+  const std::optional<bool> agrees = would_agree(op, false);
+  if (op.closing.cpu == op.cpu || agrees.value_or(true)) return agrees;
+  return would_agree(op, true);
 }
 
 void Follow::decide(const Op& op) {
-  const allocator::Request request = request_of(op, shown_inputs(op));
+  // A thread that moved to another CPU used the preallocations of one of the two.
+  const bool moved = op.closing.cpu != op.cpu && !would_agree(op, false).value_or(true) &&
+                     would_agree(op, true).value_or(false);
+  const allocator::Request request = request_of(op, shown_inputs(op, moved));
   spans_.add(op);
   Dictation dictation(op, model_.allocator(), spans_);
   const allocator::Decision decision = allocate(op, request, &dictation);
@@ -45,7 +56,9 @@ void Follow::decide(const Op& op) {
   const auto lists = dictation.behind_on();
   if (lists && is_warm()) learn_order(op, own, *lists);
   (void)agreement_.count(op, own, dictation.forced());
-  note_inputs(op.request, decision.inputs);
+  allocator::DecisionInputs inputs = decision.inputs;
+  inputs.on_closing_cpu = moved;
+  note_inputs(op.request, inputs);
   if (op.race == Race::allocator)
     inputs_.overlapping.push_back({op.request, op.ordinal, closed_at(op)});
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());

@@ -88,7 +88,8 @@ class Follow : public Engine {
 
   void note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
-  [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op) const;
+  [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op, bool on_closing_cpu) const;
+  [[nodiscard]] std::optional<bool> would_agree(const Op& op, bool on_closing_cpu);
 
   allocator::Model& model_;  // the engine's decider; a kernel's decisions cannot be corrected
   std::vector<WarmStart::Precedence> learnt_;

@@ -392,9 +392,19 @@ void OpStream::on_closing(const Event& event) {
   op->closed_after = saturated(ordinal_ - op->asked_at);
   if (changes_ != op->changes_before) op->race = Race::allocator;
   ++changes_;
-  op->closing = {true,          prealloc,     event.criterion,     event.orig,
-                 event.goal_ex, event.result, event.orig_goal_len, event.found,
-                 event.groups,  event.flags,  event.tail,          event.broken};
+  op->closing = {true,
+                 prealloc,
+                 event.criterion,
+                 event.cpu,
+                 static_cast<std::uint16_t>(event.flags),
+                 event.orig,
+                 event.goal_ex,
+                 event.result,
+                 event.orig_goal_len,
+                 event.found,
+                 event.groups,
+                 event.tail,
+                 event.broken};
 }
 
 void OpStream::note_placed(const Event& event) {

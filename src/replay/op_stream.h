@@ -101,11 +101,12 @@ struct Closing {
   bool seen = false;
   bool prealloc = false;
   mb::Criterion criterion = mb::Criterion::unknown;
+  std::uint16_t cpu = 0;
+  std::uint16_t flags = 0;  // the low bits
   trace::RecordedExtent orig, goal, result;
   std::uint32_t orig_goal_len = 0;  // clusters, before trimming; 0: not recorded
   std::uint32_t found = 0;          // modulo 65536, as recorded
   std::uint32_t groups = 0;         // likewise
-  std::uint32_t flags = 0;          // low 16 bits
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
 };

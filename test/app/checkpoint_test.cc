@@ -255,7 +255,8 @@ INSTANTIATE_TEST_SUITE_P(Bundled, Captures,
                          testing::Values("churn-4k.e4c", "linux618-churn-4k.e4c",
                                          "churn-stripe-5.15.e4c", "delalloc-4k-7.3.e4c",
                                          "churn-ext3-6.5.e4c", "discard-7.3.e4c",
-                                         "fill-4k-enospc.e4c", "aged-1k.e4c", "writeback-8.e4c"),
+                                         "fill-4k-enospc.e4c", "aged-1k.e4c", "writeback-8.e4c",
+                                         "storm-6.1.e4c", "storm-6.12.e4c"),
                          [](const auto& which) {
                            std::string out(which.param);
                            std::ranges::replace_if(
