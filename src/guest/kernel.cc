@@ -287,6 +287,7 @@ std::string KernelDecider::wrong_with(const e4r_op& op, const e4r_answer& answer
   const Geometry& geometry = state_.geometry();
   e4r_extent goal = answer.goal;
   if (goal.start == allocator::kNoStart) goal.start = 0;
+  goal.len = 0;  // a normalised goal may be longer than a small group
   for (const e4r_extent& extent : {answer.orig, goal, answer.result})
     if (extent.group >= geometry.groups || extent.start >= geometry.clusters_per_group ||
         extent.len > geometry.clusters_per_group)
@@ -439,7 +440,8 @@ void KernelDecider::retune(const allocator::Tunables& tunables) {
   if (!status_.ok()) return;
   const allocator::Tunables before = options_.tunables;
   options_.tunables = allocator::with_mount_of(before, tunables);
-  status_ = set_tunables(&before);
+  const Status set = set_tunables(&before);
+  if (status_.ok()) status_ = set;  // an answer that came meanwhile may be at fault
 }
 
 Status KernelDecider::finish() {

@@ -96,6 +96,7 @@ constexpr Odd kAnswers[] = {
     {"odd-goal", [](e4r_answer& a) { a.goal.start = ~0U - 1; }},
     {"odd-orig", [](e4r_answer& a) { a.orig.len = ~0U; }},
     {"odd-buddy", [](e4r_answer& a) { a.buddy = 77; }},
+    {"long-goal", [](e4r_answer& a) { a.goal.len = 100000; }},
     {"stream-goal", [](e4r_answer& a) { a.goal.start = ~0U; }},
     {"odd-criterion", [](e4r_answer& a) { a.criterion = ~0U; }},
 };

@@ -167,8 +167,8 @@ TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
     EXPECT_TRUE(is_kernels_fault((*kernel)->status().error()))
         << (*kernel)->status().error().message;
   }
-  // A goal of a stream since 6.17 names a group alone.
-  for (const char* name : {"odd-criterion", "stream-goal"}) {
+  // A goal of a stream since 6.17 names a group alone. A goal may be longer than a small group.
+  for (const char* name : {"odd-criterion", "stream-goal", "long-goal"}) {
     auto kernel = start(name);
     ASSERT_TRUE(kernel.ok());
     EXPECT_TRUE((*kernel)->allocate(request(4), nullptr).success) << name;
@@ -280,6 +280,21 @@ TEST_F(KernelTest, GroupsAreUnknownWithoutMbStats) {
     ASSERT_TRUE((*kernel)->finish().ok());
     EXPECT_EQ((*kernel)->account()->mb_stats.empty(), !complete);
   }
+}
+
+// A wrong answer that comes while tunables are written is not forgotten.
+TEST_F(KernelTest, AWrongAnswerBeforeATunableIsSaid) {
+  auto kernel = start("odd-group");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  (*kernel)->run_ahead([](const allocator::Decision&, std::optional<std::uint64_t>) {
+    ADD_FAILURE() << "the answer was believed";
+  });
+  (void)(*kernel)->allocate(request(1), nullptr);
+  allocator::Tunables tunables = (*kernel)->tunables();
+  tunables.mb_max_to_scan = 7;
+  (*kernel)->retune(tunables);
+  ASSERT_FALSE((*kernel)->status().ok());
+  EXPECT_TRUE(is_kernels_fault((*kernel)->status().error()));
 }
 
 TEST_F(KernelTest, AnEndIsToldBehindWhatWasDecidedBefore) {
