@@ -90,7 +90,8 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
 
 // Some groups would do, and other CPUs hold the locks of the first ones.
 struct LockedGroups : Dictated {
-  explicit LockedGroups(std::vector<std::uint32_t> held) : request(metadata_request(300, 0)) {
+  explicit LockedGroups(const std::vector<std::uint32_t>& held)
+      : request(metadata_request(300, 0)) {
     std::vector<std::uint32_t> all = held;
     all.push_back(7);
     for (const std::uint32_t group : all) free_runs(fs, group, 4, 600, 1);

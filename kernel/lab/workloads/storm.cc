@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Requests as fast as they come, from several processes: each of `count` operations opens one of the
-// process's `files`, allocates up to 40 blocks at one of its first 64, empties every third file and
-// removes every seventh. A full file system is no error.
+// Requests as fast as they come, from several processes: each of `count` operations opens one of
+// the process's `files`, allocates up to 40 blocks at one of its first 64, empties every third file
+// and removes every seventh. A full file system is no error.
 #include "support.h"
 
 int main(int argc, char** argv) {

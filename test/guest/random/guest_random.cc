@@ -149,7 +149,7 @@ Status report(const Life& life, const Verdict& found, const Sides& sides, const 
 
 Result<Life> draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
   constexpr int kShapes = 100;  // mke2fs refuses some shapes
-  Rng rng(Rng(seed).next());  // neighbours would share most draws of one stream
+  Rng rng(Rng(seed).next());    // neighbours would share most draws of one stream
   Life life;
   for (int tried = 1;; ++tried) {
     life.shape = draw_shape(rng);
