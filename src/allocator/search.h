@@ -32,7 +32,6 @@ class PassedOver {
     if (const auto free = std::ranges::find(groups_, kNoGroup); free != groups_.end())
       *free = group;
   }
-  friend bool operator==(const PassedOver&, const PassedOver&) = default;
 
  private:
   std::array<std::uint32_t, 3> groups_ = {kNoGroup, kNoGroup, kNoGroup};

@@ -258,6 +258,7 @@ void OpStream::accept(const Event& event) {
       return;
     case EventKind::commit_flushing:
       committing_.swap(running_);
+      commit_began_ = ordinal_;
       running_.clear();
       push(Op::Kind::commit_flushing, event).block = event.block;
       return;
@@ -311,6 +312,7 @@ void OpStream::note_committed(const Event& event) {
   for (Freed freed : committing_) {
     freed.ordinal = ordinal_;
     freed.pid = event.pid;
+    freed.commit_began = commit_began_;
     add_freed(freed);
   }
   committing_.clear();
@@ -334,9 +336,13 @@ void OpStream::forget_old_frees() {
 // Whether another thread freed a part of the result after the request.
 bool OpStream::was_freed_since(const Op& op, const trace::RecordedExtent& result) const {
   const std::int64_t end = std::int64_t{result.start} + result.len;
+  // A commit that had begun before the request may have given the blocks back before it, too.
+  const auto may_be_before = [&op](const Freed& freed) {
+    return freed.commit_began != 0 && freed.commit_began < op.ordinal;
+  };
   for (auto freed = freed_.rbegin(); freed != freed_.rend() && freed->ordinal > op.ordinal; ++freed)
-    if (freed->pid != op.pid && freed->group == result.group && freed->start < end &&
-        result.start < freed->end)
+    if (!may_be_before(*freed) && freed->pid != op.pid && freed->group == result.group &&
+        freed->start < end && result.start < freed->end)
       return true;
   return false;
 }

@@ -248,6 +248,7 @@ class OpStream {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;
     std::int64_t start = 0, end = 0;
+    std::uint64_t commit_began = 0;  // the event, if a commit gave it back
   };
   // A thread whose last event was of FITRIM or of the worker that discards.
   struct Discarding {
@@ -303,7 +304,8 @@ class OpStream {
   std::uint64_t trims_ = 0;
   // Clusters freed by the running and by the committing transaction; the first kWindow of each.
   std::vector<Freed> running_, committing_;
-  std::vector<bool> loaded_;  // groups whose buddy is known to be loaded
+  std::uint64_t commit_began_ = 0;  // the event
+  std::vector<bool> loaded_;        // groups whose buddy is known to be loaded
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;
   std::uint64_t strays_ = 0;

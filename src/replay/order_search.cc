@@ -149,6 +149,10 @@ Status OrderSearch::find_place(const Op& op) {
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
   if (const Others later = find_later(op); !later.empty()) return place(op, later);
+  if (const auto freed = find_needed_commit(op)) {
+    E4R_CHECK(commit_before(op, *freed));
+    return place(op);
+  }
   if (!op.moved && closed_at(op) > op.ordinal && held_.size() < kRemembered) {
     held_.push_back(op);
     return {};
@@ -271,6 +275,30 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
     if (matters(entry.group) && agrees(op)) return entry.freed_at;
   }
   return std::nullopt;
+}
+
+// Finds the part of the commit under way that has given back what the allocation got, if the
+// decision comes out as recorded after that.
+std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
+  const std::optional<std::uint64_t> transaction = model().committing();
+  if (!transaction || op.closing.prealloc) return std::nullopt;
+  const Taken taken(op);
+  std::optional<std::uint64_t> needed;
+  model().state().freed().for_group(taken.group, [&](const state::FreedList::Entry& entry) {
+    if (entry.transaction == *transaction && entry.start < taken.start + taken.count &&
+        taken.start < entry.start + entry.count)
+      needed = std::max(needed.value_or(0), entry.freed_at);
+  });
+  if (!needed) return std::nullopt;
+  state::FsState& state = model().own_state();
+  Trial trial(state);
+  for (const state::FreedList::Entry& entry : state.freed().entries()) {
+    if (entries_left_ == 0 || entry.transaction != *transaction || entry.freed_at > *needed ||
+        !trial.give(entry))
+      break;
+    --entries_left_;
+  }
+  return agrees(op) ? needed : std::nullopt;
 }
 
 // The range was given back before the allocation.

@@ -24,6 +24,7 @@ namespace e4r::replay {
 // - before allocations that have been decided and may have come later (not on kernels with a tree
 //   of groups),
 // - behind operations that come before its closing event,
+// - at once, after the part of the commit under way that has given back what it got,
 // - at its closing event, after a part of the commit under way has given back its clusters,
 // - likewise, after a range was given back that the device was told of.
 // All of this is local: it looks only at allocations that overlap, and never reads the trace again.
@@ -77,6 +78,7 @@ class OrderSearch final : public Follow {
   Status commit_before(const Op& op, std::uint64_t freed);
   void note_missing(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
+  [[nodiscard]] std::optional<std::uint64_t> find_needed_commit(const Op& op);
   template <class Matters>
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);
   Status end_discard_before(const Op& op, std::uint64_t by);
