@@ -99,6 +99,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   search.observer = observer_;
   search.guide = guide;
   Decision out;
+  out.inputs.on_closing_cpu = request.inputs.on_closing_cpu;
   Prealloc* pa = find_prealloc(request, search, out.inputs.mode);
   out.prealloc = pa != nullptr || (search.refused && guide->dictated().prealloc);
   if (pa != nullptr)
@@ -185,36 +186,27 @@ std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& gu
   (void)set_goal(request, trial);
   trial.guide = nullptr;
   const Search begun = trial;
-  Decision found = try_search(trial);
+  const Decision found = try_search(trial);
   if (guide.confirms(found)) return true;
-  PassedOver passed;
-  while (policy_.kernel.groups.tries_lock && found.success && !passed.full()) {
-    passed.add(found.result.group);
-    trial.restart(begun);
-    trial.passed_over = passed;
-    found = try_search(trial);
-    if (guide.confirms(found)) return true;
-  }
+  if (policy_.kernel.groups.tries_lock && found.success &&
+      !find_passed_over(begun, found.result.group, guide, trial).empty())
+    return true;
   return trial.unsure ? std::nullopt : std::optional(false);
 }
 
-// Finds the groups that the search must skip for an outcome that the guide confirms, as if another
-// CPU held their locks: the group of the refused extent, and that of each further find that the
-// guide does not confirm. Empty if no such outcome is found.
-PassedOver Allocator::find_passed_over(const Search& begun, const Search& refused) const {
+// Finds the groups that a search must skip for an outcome that the guide confirms, as if other CPUs
+// held their locks: `group`, and that of each further find that the guide does not confirm. Empty
+// if no such outcome is found. `trial` has the request of `begun`, which is the search at its
+// start.
+PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
+                                       Search& trial) const {
   PassedOver passed = begun.passed_over;
-  if (!refused.refused || begun.refused || passed.contains(refused.best.group)) return {};
-  std::uint32_t group = refused.best.group;
   while (!passed.full()) {
     passed.add(group);
-    Counters ignored;
-    Search trial(state_, tunables_, ignored);
-    copy_request(begun, trial);
-    trial.goal = begun.goal;
-    trial.goal_len = begun.goal_len;
+    trial.restart(begun);
     trial.passed_over = passed;
     const Decision found = try_search(trial);
-    if (refused.guide->confirms(found)) return passed;
+    if (guide.confirms(found)) return passed;
     if (!found.success) break;
     group = found.result.group;
   }
@@ -300,7 +292,12 @@ void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
   GroupSearch(search, policy_).run(streams_, start_);
-  const PassedOver passed = find_passed_over(begun, search);
+  if (!search.refused || begun.refused || begun.passed_over.contains(search.best.group)) return;
+  Counters ignored;
+  Search trial(state_, tunables_, ignored);
+  copy_request(begun, trial);
+  trial.goal_len = begun.goal_len;
+  const PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial);
   if (passed.empty()) return;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;

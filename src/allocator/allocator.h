@@ -86,7 +86,8 @@ class Allocator {
   state::Prealloc* keep_if_aligned(Search& search, state::Prealloc* pa) const;
   state::Prealloc* keep_if_accepted(Search& search, state::Prealloc* pa) const;
   Decision try_search(Search& trial) const;
-  PassedOver find_passed_over(const Search& begun, const Search& refused) const;
+  PassedOver find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
+                              Search& trial) const;
   void read_stream(const Request& request, Search& search) const;
   void search_guided(Search& search);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);

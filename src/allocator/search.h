@@ -36,6 +36,7 @@ class PassedOver {
  private:
   std::array<std::uint32_t, 3> groups_ = {kNoGroup, kNoGroup, kNoGroup};
 };
+
 // As Search::goes_on_from: where the last search for a stream left its goal.
 inline constexpr std::uint64_t kLatestGoal = UINT64_MAX;
 // The start of a goal that names a group alone: the goals of streams since 6.17. Printed as -1.

@@ -56,9 +56,7 @@ void Follow::decide(const Op& op) {
   const auto lists = dictation.behind_on();
   if (lists && is_warm()) learn_order(op, own, *lists);
   (void)agreement_.count(op, own, dictation.forced());
-  allocator::DecisionInputs inputs = decision.inputs;
-  inputs.on_closing_cpu = moved;
-  note_inputs(op.request, inputs);
+  note_inputs(op.request, decision.inputs);
   if (op.race == Race::allocator)
     inputs_.overlapping.push_back({op.request, op.ordinal, closed_at(op)});
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());

@@ -10,6 +10,8 @@ namespace e4r::replay {
 
 namespace {
 
+using Freed = state::FreedList::Entry;
+
 // More than the threads that can have an allocation under way.
 constexpr std::size_t kRemembered = 64;
 // Of how many of them, and how many at once, another order is tried.
@@ -69,9 +71,7 @@ class Trial {
     changes_.push_back(change);
     return true;
   }
-  bool give(const state::FreedList::Entry& entry) {
-    return give(entry.group, entry.start, entry.count);
-  }
+  bool give(const Freed& entry) { return give(entry.group, entry.start, entry.count); }
   // All of the clusters must be free.
   void take(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
     changes_.push_back(change_of(group, start, count));
@@ -206,7 +206,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   const std::uint64_t conflicts = agreement().conflicts;
   const trace::RecordedExtent& result = op.closing.result;
   state::FsState::GroupPlace before;
-  if (result.group < model().state().group_count()) before = model().state().place_of(result.group);
+  if (op.race == Race::allocator && result.group < model().state().group_count())
+    before = model().state().place_of(result.group);
   E4R_CHECK(decide_before(op, later));
   trials_left_ += kTrialsPerDecision;
   if (op.race != Race::allocator) return {};
@@ -232,14 +233,14 @@ void OrderSearch::note_missing(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
   state::FsState& state = model().own_state();
-  std::vector<state::FreedList::Entry> entries;
-  state.freed().for_group(op.closing.result.group, [&](const state::FreedList::Entry& entry) {
+  std::vector<Freed> entries;
+  state.freed().for_group(op.closing.result.group, [&](const Freed& entry) {
     if (entry.transaction == *transaction) entries.push_back(entry);
   });
-  std::ranges::sort(entries, {}, &state::FreedList::Entry::freed_at);
+  std::ranges::sort(entries, {}, &Freed::freed_at);
   const auto agrees_with = [&](std::size_t count) {
     Trial trial(state);
-    for (const state::FreedList::Entry& entry : std::span(entries).first(count))
+    for (const Freed& entry : std::span(entries).first(count))
       if (!trial.give(entry)) return true;
     return agrees(op);
   };
@@ -257,22 +258,25 @@ void OrderSearch::note_missing(const Op& op) {
 // what was freed up to an event. Asks again after each entry of the groups that the decision names,
 // and if that is in vain, after each entry.
 std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op) {
-  const std::optional<std::uint64_t> found = find_commit(op, [&](std::uint32_t group) {
-    return group == op.closing.result.group || group == op.closing.goal.group;
+  const std::optional<std::uint64_t> found = find_commit(op, [&](const Freed& entry) {
+    return entry.group == op.closing.result.group || entry.group == op.closing.goal.group;
   });
-  return found ? found : find_commit(op, [](std::uint32_t) { return true; });
+  return found ? found : find_commit(op, [](const Freed&) { return true; });
 }
 
 template <class Matters>
-std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matters& matters) {
+std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matters& matters,
+                                                      std::uint64_t last_event) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return std::nullopt;
   state::FsState& state = model().own_state();
   Trial trial(state);
-  for (const state::FreedList::Entry& entry : state.freed().entries()) {
-    if (entries_left_ == 0 || entry.transaction != *transaction || !trial.give(entry)) break;
+  for (const Freed& entry : state.freed().entries()) {
+    if (entries_left_ == 0 || entry.transaction != *transaction || entry.freed_at > last_event ||
+        !trial.give(entry))
+      break;
     --entries_left_;
-    if (matters(entry.group) && agrees(op)) return entry.freed_at;
+    if (matters(entry) && agrees(op)) return entry.freed_at;
   }
   return std::nullopt;
 }
@@ -283,22 +287,15 @@ std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || op.closing.prealloc) return std::nullopt;
   const Taken taken(op);
-  std::optional<std::uint64_t> needed;
-  model().state().freed().for_group(taken.group, [&](const state::FreedList::Entry& entry) {
+  std::uint64_t needed = 0;
+  model().state().freed().for_group(taken.group, [&](const Freed& entry) {
     if (entry.transaction == *transaction && entry.start < taken.start + taken.count &&
         taken.start < entry.start + entry.count)
-      needed = std::max(needed.value_or(0), entry.freed_at);
+      needed = std::max(needed, entry.freed_at);
   });
-  if (!needed) return std::nullopt;
-  state::FsState& state = model().own_state();
-  Trial trial(state);
-  for (const state::FreedList::Entry& entry : state.freed().entries()) {
-    if (entries_left_ == 0 || entry.transaction != *transaction || entry.freed_at > *needed ||
-        !trial.give(entry))
-      break;
-    --entries_left_;
-  }
-  return agrees(op) ? needed : std::nullopt;
+  if (needed == 0) return std::nullopt;
+  return find_commit(
+      op, [&](const Freed& entry) { return entry.freed_at == needed; }, needed);
 }
 
 // The range was given back before the allocation.

@@ -80,7 +80,8 @@ class OrderSearch final : public Follow {
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_needed_commit(const Op& op);
   template <class Matters>
-  [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters);
+  [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters,
+                                                         std::uint64_t last_event = UINT64_MAX);
   Status end_discard_before(const Op& op, std::uint64_t by);
   [[nodiscard]] std::optional<std::uint64_t> find_discard(const Op& op);
   [[nodiscard]] Others still_open();
