@@ -5,6 +5,8 @@
 validate.py SCHEMAS DOCUMENTS: DOCUMENTS/KIND/*.json against SCHEMAS/KIND.schema.json. Every schema
 must have a document, every document a schema, and a document with a member that no schema names
 must be refused, at each level where the set of keys is closed. Every part of SCHEMAS/common.json must be in use.
+
+validate.py --lines SCHEMA FILE: each line of FILE must be a document of SCHEMA.
 """
 import copy
 import json
@@ -107,7 +109,18 @@ def check(file, kind, document_path):
         del at["no such member"]
 
 
-def main(schemas, documents):
+def check_lines(schema, path):
+    validator = Schema(schema).validator()
+    lines = path.read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        for error in validator.iter_errors(json.loads(line)):
+            at = "/".join(str(step) for step in error.absolute_path)
+            yield f"{path}:{number}: at '{at}': {error.message[:300]}"
+    if not lines:
+        yield f"{path}: has no document"
+
+
+def check_kinds(schemas, documents):
     faults, files = [], {}
     kinds = {path.name.removesuffix(".schema.json"): Schema(path, files) for path in schemas.glob("*.schema.json")}
     found = {path.name for path in documents.iterdir() if path.is_dir() and list(path.glob("*.json"))}
@@ -123,11 +136,19 @@ def main(schemas, documents):
     faults += unused_parts(files)
     for file in files.values():
         jsonschema.Draft202012Validator.check_schema(file.root)
+    if checked == 0:
+        faults.append("no document was checked")
+    print(f"{checked} documents of {len(kinds)} kinds")
+    return faults
+
+
+def main(arguments):
+    of_lines = arguments[0] == "--lines"
+    faults = list((check_lines if of_lines else check_kinds)(*map(pathlib.Path, arguments[-2:])))
     for fault in faults:
         print(fault)
-    print(f"{checked} documents of {len(kinds)} kinds")
-    return 1 if faults or checked == 0 else 0
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))
+    sys.exit(main(sys.argv[1:]))

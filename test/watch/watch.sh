@@ -3,7 +3,7 @@
 # Sourced, with the script's arguments, by scripts that run `e4replay watch` on this machine's own kernel. Sets what
 # test/record/loop.sh sets. One watch after another writes to watch.out and watch.err; `watcher` is its pid. Exits with
 # status 77 where the kernel has no policy, too.
-schema=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../docs/schema/watch.schema.json")
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # shellcheck source=test/record/loop.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../record/loop.sh"
 
@@ -33,13 +33,7 @@ print(value)' "$@"
 }
 # validate_documents: each line of watch.out must be a document of the schema.
 validate_documents() {
-    python3 -W ignore - "$schema" watch.out <<'VALIDATE'
-import json, pathlib, sys
-import jsonschema
-validator = jsonschema.Draft202012Validator(json.loads(pathlib.Path(sys.argv[1]).read_text()))
-for line in open(sys.argv[2]):
-    validator.validate(json.loads(line))
-VALIDATE
+    python3 -W ignore "$root/test/schema/validate.py" --lines "$root/docs/schema/watch.schema.json" watch.out
 }
 # wait_until COMMAND...: until it succeeds.
 wait_until() {
