@@ -11,7 +11,7 @@
 #   --open-stats   counters of mb_stats may differ: on kernels from 6.5 on, some counters depend on file sizes,
 #                  which no trace has (docs/fidelity.md)
 #   -o DIR         default: $E4R_LAB/captures
-#   -p POLICY      default: legacy
+#   -p POLICY      default: legacy; on a tree that fetch.sh --tree has copied, the policy that verify chooses
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
 #                  a Markdown file; with another target than uml, "<!-- agree TREE TARGET -->"
 #
@@ -24,7 +24,7 @@ source "$(dirname "$0")/lib/common.sh"
 source "$lab_dir/lib/kinds.sh"
 
 tree=base
-policy=legacy
+policy=
 again=0
 capture=1
 open_stats=0
@@ -56,6 +56,7 @@ if [ ${#kinds[@]} = 0 ]; then
     done
     [ ${#kinds[@]} -gt 0 ] || die "kernel/lab/kinds.table has no kind of target '$target'"
 fi
+[ -n "$policy" ] || is_copied "$(base_of "$tree")" || policy=legacy
 mkdir -p "$out"
 build_project e4replay
 e4replay=$(project_build)/tools/e4replay
@@ -64,21 +65,27 @@ e4replay=$(project_build)/tools/e4replay
 row() {
     local kind=$1 seed=$2 name=$3 status=0 report
     report=$out/$name.verify
-    "$e4replay" verify "$out/$name.img" "$out/$name.trace.zst" -p "$policy" --no-progress \
+    "$e4replay" verify "$out/$name.img" "$out/$name.trace.zst" ${policy:+-p "$policy"} --no-progress \
         >"$report" 2>&1 || status=$?
+    [ -e "$out/$name.mb_stats" ] || echo "mb_stats: the kernel has none" >>"$report"
     agreement_row "$kind" "$seed" "$(kind_field "$kind" writers)" "$status" "$report" \
         "$open_stats"
 }
 
 # table: prints a line per capture; returns the worst status.
 table() {
-    local kind seed drawn warm name status worst=0 verified=0
+    local kind seed drawn warm name lacks status worst=0 verified=0
     echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
     echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
         # The name of a series on another base begins with the base's number.
         if [[ " $(kind_field "$kind" not-on) " == *" ${tree%%-*} "* ]]; then
             note "$kind: not on $tree"
+            continue
+        fi
+        lacks=$(lacking_of_kind "$tree" "$kind" | paste -sd' ')
+        if [ -n "$lacks" ]; then
+            note "$kind: $tree has no $lacks"
             continue
         fi
         drawn=("${seeds[@]}")
@@ -88,7 +95,7 @@ table() {
             warm=()
             [[ $seed != *w ]] || warm=(--warm)
             name=$(capture_name "$kind" "${seed%w}" "${#warm[@]}" "$tree")
-            if [ $capture = 1 ] && { [ $again = 1 ] || [ ! -e "$out/$name.mb_stats" ]; }; then
+            if [ $capture = 1 ] && { [ $again = 1 ] || [ ! -e "$out/$name.e2freefrag" ]; }; then
                 "$lab_dir/capture.sh" "$kind" --seed "${seed%w}" "${warm[@]}" --kernel "$tree" \
                     -o "$out" >/dev/null || {
                     echo "| $kind | $seed | | capture failed | | | | | | | |"
@@ -96,7 +103,7 @@ table() {
                     continue
                 }
             fi
-            [ -e "$out/$name.mb_stats" ] || continue
+            [ -e "$out/$name.e2freefrag" ] || continue
             status=0
             verified=$((verified + 1))
             row "$kind" "$seed" "$name" || status=$?

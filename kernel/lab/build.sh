@@ -7,7 +7,8 @@
 # A series must have been applied (apply.sh). Prints the path of the kernel. The configuration is the target's
 # defconfig or allnoconfig, then from kernel/lab/configs emulated.config (qemu and arm64), TARGET.config,
 # VARIANT.config and TARGET-VARIANT.config. A variant like debug+nfs adds the last two for each of its parts. A
-# line that Kconfig does not accept is an error. A file name that ends in the number of the base
+# line that Kconfig does not accept is an error. On a tree that fetch.sh --tree has copied, a line about an option that
+# the tree does not have is shown and ignored. A file name that ends in the number of the base
 # (uml-nfs-7.3.config) replaces the file without the number. A line "# cflags: ..." in a part's file gives flags
 # for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
@@ -68,12 +69,23 @@ kmake() {
     make -C "$tree" O="$(basename "$objects")" ARCH=$arch CROSS_COMPILE=$cross -s "$@"
 }
 
+# has_option CONFIG_NAME: whether the tree declares it.
+has_option() {
+    grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config ${1#CONFIG_}\$" "$tree"
+}
+
 # Every line of the fragments must have survived.
 check_config() {
     local line lost=0
     while read -r line; do
         case $line in
-        CONFIG_*) grep -qxF "$line" "$objects/.config" || { note "lost: $line" && lost=1; } ;;
+        CONFIG_*)
+            grep -qxF "$line" "$objects/.config" && continue
+            if is_copied "$base" && ! has_option "${line%%=*}"; then
+                note "this kernel has no ${line%%=*}"
+            else
+                note "lost: $line" && lost=1
+            fi ;;
         '# CONFIG_'*' is not set')
             if grep -q "^${line:2:-11}=" "$objects/.config"; then note "lost: $line" && lost=1; fi
             ;;
@@ -112,6 +124,7 @@ if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
         die "configuration failed: $objects/configure.log"
     }
     echo "$stamp" >"$objects/.lab-config"
+    sed -n '/has no CONFIG_/p' "$objects/configure.log" >&2
 fi
 
 compiler=(CC="${cross}gcc")

@@ -77,9 +77,8 @@ guest "$work" "$tree" "$target" plain "$lab_dir/jobs/capture.sh"
 e2freefrag "$work/disk" >"$work/$name.e2freefrag"
 sed -i '1s/^Device: .*/Device: '"$name.img"'/' "$work/$name.e2freefrag"
 zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
-for part in mb_groups mb_stats tunables e2freefrag; do
-    mv "$work/$name.$part" "$out/"
-done
+rm -f "$out/$name.mb_stats"
+[ ! -e "$work/$name.mb_stats" ] || mv "$work/$name.mb_stats" "$out/" # kernels from 5.10.181 on
 # With discard or FITRIM: the discards that the disk received.
 if [ -e "$work/$name.discards" ]; then mv "$work/$name.discards" "$out/"; fi
 if [ "$pack" = 1 ]; then
@@ -87,5 +86,7 @@ if [ "$pack" = 1 ]; then
 else
     cp --sparse=always "$work/$name.img" "$out/"
 fi
+# A capture with the last of these is complete.
+for part in mb_groups tunables e2freefrag; do mv "$work/$name.$part" "$out/"; done
 rm -rf "$work"
 echo "$out/$name"

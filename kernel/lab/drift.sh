@@ -37,7 +37,7 @@ kernel_of() {
     local tree=$1 file number
     [ ! -f "$1" ] || { echo "$1" && return; }
     if [ ! -d "$1" ]; then
-        for number in $bases; do
+        for number in $debian_bases; do
             [ "$1" != "$number" ] || [ -d "$(tree_of "$1")" ] || "$lab_dir/fetch.sh" --base "$number" >&2
         done
         [ "$1" != base ] || [ -d "$(tree_of base)" ] || "$lab_dir/fetch.sh" >&2

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Unpacks a Debian kernel source as a git repository with one commit.
+# Unpacks a Debian kernel source as a git repository with one commit, or copies any other kernel tree into one.
 #
 # Usage: fetch.sh [--base 6.1|6.12|7.3] [--again]
+#        fetch.sh --tree DIR [--as NAME] [--again]
 #   --base    which kernel (default: 6.1). The tree of 6.1 is called "base", the others by number
+#   --tree    copies the sources of a kernel in DIR, and builds nothing there
+#   --as      the name of its tree here (default: its series, such as 5.10)
 #   --again   start over, even if a tree exists (after apt brought a newer version)
 #
 # 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from Debian's
@@ -18,20 +21,65 @@ source "$(dirname "$0")/lib/common.sh"
 source "$lab_dir/lib/archive.sh"
 number=6.1
 again=0
+source=
+name=
 while [ $# -gt 0 ]; do
     case $1 in
     --base) [ $# -ge 2 ] || usage
         number=$2 && shift ;;
+    --tree) [ $# -ge 2 ] || usage
+        source=$2 && shift ;;
+    --as) [ $# -ge 2 ] || usage
+        name=$2 && shift ;;
     --again) again=1 ;;
     *) usage ;;
     esac
     shift
 done
-case " $bases " in
+case " $debian_bases " in
 *" $number "*) ;;
-*) die "no base '$number': there are $bases" ;;
+*) die "no base '$number': there are $debian_bases; for another kernel, give its sources: --tree DIR" ;;
 esac
 package=linux-source-$number
+
+# commit_sources DIR SUBJECT: makes DIR a git repository with one commit of everything in it.
+commit_sources() {
+    printf 'O-*/\n' >"$E4R_LAB/exclude"
+    git -C "$1" init -q -b base
+    git -C "$1" config core.excludesFile "$E4R_LAB/exclude"
+    git -C "$1" config user.name lab
+    git -C "$1" config user.email lab@localhost
+    git -C "$1" config gc.auto 0
+    # --force: the kernel's own .gitignore names files that the package ships.
+    git -C "$1" add -A --force .
+    git -C "$1" commit -q -m "$2"
+}
+
+# ---- Any tree.
+
+if [ -n "$source" ]; then
+    need git make tar
+    { [ -e "$source/Makefile" ] && [ -e "$source/fs/ext4/mballoc.c" ]; } ||
+        die "$source is not a kernel tree: it has no fs/ext4/mballoc.c. Check out a release there"
+    version=$(tree_version "$source") || die "$source/Makefile does not tell its version"
+    name=${name:-$(cut -d. -f1,2 <<<"$version")}
+    tree=$(tree_of "$name")
+    case " base $debian_bases " in
+    *" $name "*) die "'$name' is the name of Debian's kernel: give another one with --as" ;;
+    esac
+    if [ "$again" = 1 ] || [ ! -d "$tree" ]; then
+        note "copying $source"
+        rm -rf "$tree.new"
+        mkdir -p "$tree.new"
+        tar -cf - -C "$source" --exclude-vcs --exclude='./O-*' . | tar -xf - -C "$tree.new"
+        commit_sources "$tree.new" "Linux $version"
+        rm -rf "$tree"
+        mv "$tree.new" "$tree"
+    fi
+    echo "$name: $(git -C "$tree" log -1 --format=%s base)"
+    exit
+fi
+[ -z "$name" ] || die "--as names a tree that --tree gives"
 
 # ---- 6.1: the installed package.
 
@@ -113,15 +161,7 @@ unpack() {
     tar -xJf "$tarball" -C "$tree.new" --strip-components=1
     [ "$(tree_version "$tree.new")" = "${version%%-*}" ] ||
         die "$tarball holds $(tree_version "$tree.new"), not the $version of its package"
-    printf 'O-*/\n' >"$E4R_LAB/exclude"
-    git -C "$tree.new" init -q -b base
-    git -C "$tree.new" config core.excludesFile "$E4R_LAB/exclude"
-    git -C "$tree.new" config user.name lab
-    git -C "$tree.new" config user.email lab@localhost
-    git -C "$tree.new" config gc.auto 0
-    # --force: the kernel's own .gitignore names files that the package ships.
-    git -C "$tree.new" add -A --force .
-    git -C "$tree.new" commit -q -m "Debian $package $version"
+    commit_sources "$tree.new" "Debian $package $version"
     rm -rf "$tree"
     mv "$tree.new" "$tree"
 }

@@ -5,13 +5,15 @@
 # Usage: random.sh [-n N] [--seed S] [--kernel base|SERIES] [-p POLICY] [-o DIR]
 #   -n N      number of kinds to draw (default: 5)
 #   --seed S  of the first kind; the next has S+1, ... (default: from the clock; always printed)
-#   --kernel, -p   as for agree.sh; the trim limit of CR1.5 is drawn only for a SERIES
+#   --kernel, -p   as for agree.sh; mount options and knobs that the kernel lacks are left out
 #   -o DIR    default: $E4R_LAB/random; captures that agree are removed, the others stay
 #
 # Prints agree.sh's table. Exit status 3 if a decision differs: then DIR/SEED.kind is the random kind, and
 # `E4R_KINDS=DIR/SEED.kind lab agree -o DIR random-SEED` takes it again.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
 
 count=5
 seed=$(($(date +%s) % 1000000))
@@ -113,9 +115,11 @@ trap 'rm -f "$lines"' EXIT
 worst=0
 for ((i = 0; i < count; ++i)); do
     this=$((seed + i))
-    draw $this >"$out/$this.kind"
+    kinds_table=$out/$this.kind
+    draw $this >"$kinds_table"
+    for word in $(lacking_of_kind "$tree" "random-$this"); do sed -E -i "s/[ ,]$word(=[^ ,]*)?//" "$kinds_table"; done
     status=0
-    E4R_KINDS=$out/$this.kind "$lab_dir/agree.sh" "${agree[@]}" -o "$out" "random-$this" >"$out/$this.table" || status=$?
+    E4R_KINDS=$kinds_table "$lab_dir/agree.sh" "${agree[@]}" -o "$out" "random-$this" >"$out/$this.table" || status=$?
     sed -i '/^| \*\*/d' "$out/$this.table" # a total of one
     if [ "$i" = 0 ]; then cat "$out/$this.table"; else tail -n +3 "$out/$this.table"; fi | tee -a "$lines"
     if [ $status = 0 ]; then rm -f "$out/random-$this-"* "$out/$this.kind" "$out/$this.table"; fi

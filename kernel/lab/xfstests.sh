@@ -151,7 +151,7 @@ checkout=$(cd "$checkout" && pwd)
 if [ -z "$stock" ]; then
     stock=$(base_of "$patched")
     [ "$stock" != 6.1 ] || stock=base
-    case " base $bases " in *" $patched "*) refuse "'$patched' is a stock kernel: give a series, or --base too" ;; esac
+    ! is_stock "$patched" || refuse "'$patched' is a stock kernel: give a series, or --base too"
 fi
 [ -z "$raw" ] || [ ! -e "$raw" ] || [ $resume = 1 ] ||
     refuse "$raw is there: give --continue to go on with it, or another file"
@@ -196,10 +196,7 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 for tree in "$stock" "$patched"; do
-    case " base $bases " in
-    *" $tree "*) ;;
-    *) "$lab_dir/apply.sh" "$tree" >/dev/null ;;
-    esac
+    is_stock "$tree" || "$lab_dir/apply.sh" "$tree" >/dev/null
     "$lab_dir/build.sh" "$tree" --target "$target" --variant "$variant" >/dev/null
     kept=$work/$tree
     image=$(kernel_image "$tree" "$target" "$variant")

@@ -156,6 +156,8 @@ start_trace() {
     echo mono >"$TRACING/trace_clock"
     echo "${TRACE_KB:-200000}" >"$TRACING/buffer_size_kb"
     for event in $events; do
+        # Linux 5.8 and earlier do not read ahead.
+        [ -e "$TRACING/events/${event/://}" ] || [ "$event" != ext4:ext4_prefetch_bitmaps ] || continue
         echo 1 >"$TRACING/events/${event/://}/enable"
     done
     : >"$TRACING/trace"

@@ -22,7 +22,7 @@ if [ -n "${SETTLE:-}" ]; then sleep "$SETTLE"; fi
 "$BIN/"$RUN "$FS" >"$E4R_RUN/figures"
 sync
 cat "$(mb_proc)/mb_groups" >"$NAME.mb_groups"
-cat "$(mb_proc)/mb_stats" >"$NAME.mb_stats"
+if [ -e "$(mb_proc)/mb_stats" ]; then cat "$(mb_proc)/mb_stats" >"$NAME.mb_stats"; fi
 tunables >"$NAME.tunables"
 save_trace "$NAME.trace"
 if [ -n "$discards" ]; then save_block_discards "$NAME.discards"; fi

@@ -4,7 +4,8 @@
 #
 # Under $E4R_LAB (default: build/lab of this checkout):
 #   base/               Debian's 6.1 as a git repository with one commit, branch "base"
-#   6.12/ 7.3/          the same for other kernels
+#   6.12/ 7.3/          the same for other kernels of Debian
+#   5.10/ ...           the same for trees that fetch.sh --tree has copied
 #   SERIES/             a git worktree of one of them with a series applied, branch "series/SERIES"
 #   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and ccache
 #                            reuses objects of other trees
@@ -23,9 +24,32 @@ export E4R_LAB
 # shellcheck disable=SC2034 # used by the steps
 jobs=${E4R_LAB_JOBS:-2}
 
-# Kernels that fetch.sh can unpack. The tree of 6.1 is "base".
-# shellcheck disable=SC2034 # used by the steps
-bases="6.1 6.12 7.3"
+# Kernels that fetch.sh can download. The tree of 6.1 is "base".
+debian_bases="6.1 6.12 7.3"
+
+# list_bases: Debian's, and the trees that fetch.sh --tree has copied. The tree of a series is a git worktree, whose .git
+# is a file.
+list_bases() {
+    local repository name
+    for repository in "$E4R_LAB"/*/.git/; do
+        name=$(basename "$(dirname "$repository")")
+        case " base * $debian_bases " in
+        *" $name "*) ;;
+        *) echo "$name" ;;
+        esac
+    done
+    tr ' ' '\n' <<<"$debian_bases"
+}
+
+# is_copied NUMBER: whether a base is a tree that fetch.sh --tree has copied.
+is_copied() {
+    [[ " $debian_bases " != *" $1 "* ]]
+}
+
+# is_stock TREE: whether the tree is a base.
+is_stock() {
+    [ "$1" = base ] || list_bases | grep -qxF "$1"
+}
 
 step=$(basename "$0" .sh)
 
@@ -72,7 +96,7 @@ tree_of() {
 # base_of TREE: the number of the base of this tree or series.
 base_of() {
     local number
-    for number in $bases; do
+    for number in $(list_bases); do
         [[ $1 != "$number" && $1 != "$number"-* ]] || { echo "$number" && return; }
     done
     echo 6.1
@@ -166,7 +190,8 @@ agreement_row() {
         /^overlapping another thread/ { races = number($NF) }
         $1 == "mb_groups:" { groups = $2 == "all" ? "yes" : "no" }
         $1 == "mb_stats:" {
-            stats = $2 == $4 && !/missing/ ? "yes" : "no (" $2 " of " $4 ")"
+            if (/has none$/) stats = "none"
+            else stats = $2 == $4 && !/missing/ ? "yes" : "no (" $2 " of " $4 ")"
         }
         /^first (mismatch|divergence|difference)/ { where = $0; getline more; where = where ": " more }
         END {

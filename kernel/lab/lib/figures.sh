@@ -51,7 +51,7 @@ take() {
     local name warm=()
     [[ $seed != *w ]] || warm=(--warm)
     name=$(capture_name "$1" "${seed%w}" "${#warm[@]}" "$2")
-    if [ "$again" = 1 ] || [ ! -e "$out/$name.mb_stats" ]; then
+    if [ "$again" = 1 ] || [ ! -e "$out/$name.e2freefrag" ]; then
         "$lab_dir/capture.sh" "$1" --seed "${seed%w}" "${warm[@]}" --kernel "$2" -o "$out" >/dev/null
     fi
     echo "$name"

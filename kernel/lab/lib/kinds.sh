@@ -34,6 +34,25 @@ kinds_of() {
     done
 }
 
+# lacking TREE WORD...: prints the mount options and the knobs, all NAME or NAME=VALUE, that the kernel of TREE lacks.
+lacking() {
+    local word name ext4
+    ext4=$(tree_of "$1")/fs/ext4
+    for word in "${@:2}"; do
+        name=${word%%=*}
+        case $name in
+        rw | defaults) ;; # not ext4's own
+        *) grep -qsE "\"${name}[\"=]|ATTR_LIST\($name\)" "$ext4/super.c" "$ext4/sysfs.c" || echo "$name" ;;
+        esac
+    done
+}
+
+# lacking_of_kind TREE KIND: the same for what a kind uses.
+lacking_of_kind() {
+    # shellcheck disable=SC2046 # words by intention
+    lacking "$1" $(kind_field "$2" mount | tr , ' ') $(kind_field "$2" knobs)
+}
+
 # capture_name KIND SEED WARM TREE
 capture_name() {
     local name=$1-s$2
