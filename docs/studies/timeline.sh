@@ -22,13 +22,15 @@ done
 # Policy, the first release with its rules, and the rules of docs/kernels.md that it has.
 kernels() {
     cat <<'END'
-el8             4.18     A B C D E F H
-linux-5.4.244   5.4.244  A B C D H K
-linux-5.4.274   5.4.274  A B C D H
-linux-5.10.0    5.9      A E F H
-linux-5.10.181  5.10.181 A H K
-linux-5.10.215  5.10.215 A H
-linux-5.15.0    5.13     E F G H
+el8             4.18     A B C D E F H P
+linux-5.4.244   5.4.244  A B C D H K P
+linux-5.4.274   5.4.274  A B C D H P
+linux-5.10.0    5.9      A E F H P
+linux-5.10.181  5.10.181 A H K P
+linux-5.10.215  5.10.215 A H P
+linux-5.15.0    5.13     E F G P Q R
+linux-5.15.33   5.15.33  E F G H P Q
+linux-5.15.71   5.15.71  E F G H
 linux-5.15.113  5.15.113 G H K
 linux-5.15.154  5.15.154 G H
 linux-5.15.202  5.15.202 G

@@ -218,16 +218,18 @@ PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group,
 Mode Allocator::choose_mode(const Request& request, bool has_prealloc, Search& search) {
   if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0)
     return Mode::unknown;
-  Mode mode = request.inputs.mode;
+  const Geometry& geometry = state_.geometry();
+  const bool grouped = policy_.kernel.preallocs.groups_closed_files;
+  Mode mode = mode_as_recorded(request.inputs.mode, geometry, tunables_, search.orig, grouped);
   if (request.inputs_exact || mode == Mode::unknown) {
-    mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
+    mode = mode_by_size(geometry, tunables_, search.orig, request, grouped);
     if (search.guide != nullptr && !request.inputs_exact)
       mode = search.guide->mode(mode, has_prealloc);
   }
   if (mode == Mode::group && search.extsize != 0) {
     Tunables without = tunables_;
     without.mb_group_prealloc = 0;
-    mode = mode_by_size(state_.geometry(), without, search.orig, request);
+    mode = mode_by_size(geometry, without, search.orig, request, grouped);
   }
   if (mode == Mode::group && tunables_.mb_group_prealloc == 0) mode = Mode::stream;
   if (mode == Mode::group) search.flags |= mb::hint_group_alloc;
@@ -261,6 +263,7 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
   search.goal = n.goal;
   search.goal_len = n.goal.len;
   search.flags |= n.flags;
+  search.taken = n.lost;
   return step;
 }
 
@@ -318,6 +321,7 @@ void Allocator::read_stream(const Request& request, Search& search) const {
 // of ext4_mb_new_blocks for a single writer.
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
+  const PreallocRules& rules = policy_.kernel.preallocs;
   const bool tries_lock = policy_.kernel.groups.tries_lock;
   if (tries_lock) {
     search.passed_over = request.inputs.passed_over;
@@ -329,11 +333,12 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
     else
       GroupSearch(search, policy_).run(streams_, start_);
     start_.finish(search.status == Search::Status::found ? search.best.group : 0);
-    if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
+    if (search.status == Search::Status::found || search.refused) break;
+    if (rules.tries_thrice && tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);
     search.tell(&SearchObserver::on_retry, discarded);
     if (discarded) continue;
-    if ((search.flags & mb::strict_check) != 0) break;
+    if (!rules.retries_strictly || (search.flags & mb::strict_check) != 0) break;
     search.flags |= mb::strict_check;
   }
   if (search.status == Search::Status::going && search.extsize != 0 && tunables_.extsize_trim != 0)

@@ -37,7 +37,9 @@ void GroupSearch::count_hit() {
 }
 
 void GroupSearch::try_goal() {
-  if ((search_.flags & (mb::hint_try_goal | mb::hint_goal_only)) == 0) return;
+  const bool goal_only =
+      policy_.kernel.remembers.tries_goal_only && (search_.flags & mb::hint_goal_only) != 0;
+  if (!goal_only && (search_.flags & mb::hint_try_goal) == 0) return;
   Group& group = state_.group(search_.goal.group);
   if (group.free == 0 || group.corrupt) return;
   load(group.number);
@@ -100,6 +102,14 @@ void GroupSearch::step(std::uint32_t& group) const {
   group = group + 1 >= search_.groups ? 0 : group + 1;
 }
 
+// Moves `group` to the next one from the index. False: the index has no further group.
+bool GroupSearch::ask_next(const Rung& rung, std::uint32_t& group) {
+  const auto next = ask(rung);
+  search_.tell(&SearchObserver::on_index, rung.criterion, search_.goal.len, next);
+  group = next.value_or(group);
+  return next.has_value();
+}
+
 // The next group from the lists. A policy from a file may name a group that does not exist.
 std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
   const auto next = rung.choose(search_);
@@ -140,7 +150,13 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
   search_.linear_left = static_cast<std::uint32_t>(search_.tunables.mb_max_linear_groups);
   read_ahead_.begin(group);
   search_.tell(&SearchObserver::on_rung, search_, rung, group);
-  bool dry = false;  // the lists have no further group
+  bool dry = false;  // the index has no further group
+  if (policy_.kernel.groups.asks_at_once && !walks(rung)) {
+    if (search_.linear_left == 0)
+      dry = !ask_next(rung, group);
+    else
+      --search_.linear_left;
+  }
   std::uint32_t looked = 0;
   for (; looked < groups; ++looked) {
     if (dry) return index + 1;
@@ -154,10 +170,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       if (!walks(rung)) --search_.linear_left;
       step(group);
     } else {
-      const auto next = ask(rung);
-      search_.tell(&SearchObserver::on_index, rung.criterion, search_.goal.len, next);
-      group = next.value_or(group);
-      dry = !next;
+      dry = !ask_next(rung, group);
     }
   }
   if (looked == groups) {

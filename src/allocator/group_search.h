@@ -22,7 +22,7 @@ class GroupSearch {
         policy_(policy),
         stripes_(policy.kernel.stripe),
         read_ahead_(search, policy.kernel.read_ahead),
-        indexed_(search.state.geometry().extents || policy.kernel.groups.without_extents) {}
+        indexed_(is_indexed(policy.kernel.groups.indexed, search.state.geometry().extents)) {}
 
   // Runs the whole search. A stream's request starts where the stream of its inode goes on, unless
   // the rules give all searches one starting place.
@@ -47,6 +47,7 @@ class GroupSearch {
   [[nodiscard]] bool by_classes(const Rung& rung) const;
   [[nodiscard]] std::uint32_t first_group() const;
   void step(std::uint32_t& group) const;
+  bool ask_next(const Rung& rung, std::uint32_t& group);
   std::optional<std::uint32_t> ask(const Rung& rung);
   void visit(const Rung& rung, std::uint32_t group);
   // Counts groups that a walk would only count, starting at `group`, and moves `group` past them.

@@ -111,7 +111,7 @@ const Kernel kLinux6_12 = {
     .name = "Linux 6.12.77 to 6.12.117",
     .groups = {.index = state::GroupIndex::sets,
                .lists_bounded = true,
-               .without_extents = true,
+               .indexed = Indexed::every_file,
                .counts_past_last = true,
                .tries_lock = true},
     .read_ahead = kReadAhead6_8,

@@ -86,6 +86,17 @@ inline constexpr StripeRules kStripe6_8 = {
   return rules.in_clusters ? geometry.to_blocks(clusters) : clusters;
 }
 
+// Files whose searches ask the index; searches for other files walk from group to group.
+enum class Indexed : std::uint8_t {
+  every_file,       // 5.15.202, 6.1.165, 6.6.128, 6.12.77 and 6.18.10 on
+  with_extents,     // those with extents (before)
+  without_extents,  // those without: a condition was inverted (5.13 to 5.15.32, RHEL 9.0)
+};
+
+[[nodiscard]] constexpr bool is_indexed(Indexed files, bool has_extents) {
+  return files == Indexed::every_file || (files == Indexed::with_extents) == has_extents;
+}
+
 // How the kernel finds groups of a class, and which groups it may find.
 struct GroupRules {
   // The index that the file system keeps with mb_optimize_scan=1 and that rungs ask: lists in order
@@ -95,9 +106,10 @@ struct GroupRules {
   // List searches also skip the groups that the inode may not use (those beyond 2^32 blocks, for
   // files without extents). 6.1 bounds only the walk. Set searches always skip them.
   bool lists_bounded;
-  // The index also serves files without extents. Otherwise the search for them walks the groups
-  // (before 6.1.165 and 7.0).
-  bool without_extents;
+  Indexed indexed;
+  // A criterion walks mb_max_linear_groups groups before it asks the index, so it may not look at
+  // the goal's group. False: it walks one more (up to 5.15.70).
+  bool asks_at_once = false;
   // When a criterion has looked at as many groups as there are, the search enters the next
   // criterion even if it does not apply to the request (6.5 to 6.16).
   bool enters_after_round = false;
@@ -120,6 +132,9 @@ struct GoalRules {
   // The goal is also restored after the criterion has walked once round all groups (6.5 and 6.14).
   bool after_walks = false;
   NeighbourGoal neighbour = NeighbourGoal::aimed_at;
+  // A request with EXT4_MB_HINT_GOAL_ONLY tries its goal even without EXT4_MB_HINT_TRY_GOAL. False:
+  // it gets nothing (all 5.4, and the kernels of NeighbourGoal::lost). ext4 makes no such requests.
+  bool tries_goal_only = true;
 };
 
 // The effect of a file's extsize on requests for its blocks.
@@ -130,7 +145,7 @@ struct AlignRules {
 
 // The counters that the kernel prints in /proc/fs/ext4/DEV/mb_stats, and their names.
 enum class StatNames : unsigned char {
-  none,   // there is no such file (up to 5.9)
+  none,   // there is no such file (up to 5.10.180)
   v6_1,   // cr0_stats ... cr3_stats
   v6_5,   // cr_p2_aligned_stats ... cr_any_free_stats, extents_scanned per criterion, len_goal_hits
   v6_12,  // v6_5 without bad_suggestions
@@ -158,7 +173,9 @@ struct Kernel {
 // 6.1.161 on
 inline constexpr Kernel kLinux6_1 = {
     .name = "Linux 6.1.167 to 6.1.192",
-    .groups = {.index = state::GroupIndex::lists, .lists_bounded = false, .without_extents = true},
+    .groups = {.index = state::GroupIndex::lists,
+               .lists_bounded = false,
+               .indexed = Indexed::every_file},
     .read_ahead = kReadAhead6_1,
     .stripe = kStripe6_1,
     .stream = kOneStreamGoal,
@@ -173,7 +190,7 @@ inline constexpr Kernel kLinux6_14 = {
     .name = "Linux 6.14 to 6.16",
     .groups = {.index = state::GroupIndex::lists_keep_full,
                .lists_bounded = true,
-               .without_extents = false,
+               .indexed = Indexed::with_extents,
                .enters_after_round = true},
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
@@ -189,7 +206,7 @@ inline constexpr Kernel kSince6_17 = {
     .name = "Linux 6.17 to 7.3",
     .groups = {.index = state::GroupIndex::sets,
                .lists_bounded = true,
-               .without_extents = true,
+               .indexed = Indexed::every_file,
                .counts_past_last = true,
                .tries_lock = true},
     .read_ahead = kReadAhead6_8,

@@ -17,6 +17,8 @@
   row(linux_5_10_181)       \
   row(linux_5_10_215)       \
   row(linux_5_15_0)         \
+  row(linux_5_15_33)        \
+  row(linux_5_15_71)        \
   row(linux_5_15_113)       \
   row(linux_5_15_154)       \
   row(linux_5_15_202)       \

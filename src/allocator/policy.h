@@ -85,6 +85,9 @@ struct Policy {
   // Which kernel's own mballoc.c, run as code, it was compared with (docs/your-kernel.md), in one
   // line; may be empty.
   std::string_view code = {};
+  [[nodiscard]] std::string_view compared_with() const {
+    return verified.empty() ? code : verified;
+  }
   // The releases that it models; empty when no release behaves like this.
   std::span<const ReleaseRange> releases = {};
   // The builds of vendors that it models, as the release ends: "el9_4" for 5.14.0-427.el9_4.

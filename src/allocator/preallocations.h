@@ -26,6 +26,16 @@ struct PreallocRules {
   // goal at the goal's place (ext4_mb_pa_goal_check). False: it serves the request from any place.
   bool checks_goal;
   Placement placed = Placement::over_end;
+  // A search that finds no space, and no preallocation to give back, is repeated once with
+  // EXT4_MB_STRICT_CHECK (ext4_mb_discard_preallocations_should_retry). False: it fails (up
+  // to 5.7).
+  bool retries_strictly = true;
+  // At most three searches for one request. False: as many as there are preallocations to give back
+  // (5.4 and up to 5.15.70).
+  bool tries_thrice = true;
+  // Small files that no program has open for writing use the CPU's locality group
+  // (ext4_mb_group_or_file). False: they get exactly what they ask for (up to 5.10 and 5.15.70).
+  bool groups_closed_files = true;
 };
 inline constexpr PreallocRules kPreallocs5_4 = {.kept = PreallocRules::Kept::by_age,
                                                 .result_as_placed = true,

@@ -109,32 +109,46 @@ Normalized normalize(const Geometry& geometry, const Search& search, const Reque
   out.goal.logical = static_cast<std::uint32_t>(range.start);
   out.goal.len =
       static_cast<std::uint32_t>(geometry.to_clusters(static_cast<std::uint64_t>(range.size)));
-  const auto aim = [&](std::uint64_t block) {
-    if (!geometry.holds_block(block)) return;
+  const auto aim = [&](std::uint64_t block, Extent& place) {
     out.flags = mb::hint_try_goal;
-    if (neighbour == NeighbourGoal::lost) return;
-    out.goal.group = geometry.group_of(block);
-    out.goal.start = geometry.cluster_in_group(block);
+    place.group = geometry.group_of(block);
+    place.start = geometry.cluster_in_group(block);
   };
   const auto size = static_cast<std::uint64_t>(range.size);
-  if (request.right_block != 0 && request.right_logical == range.end() &&
-      request.right_block >= size && request.right_block - size >= geometry.first_data_block)
-    aim(request.right_block - size);
-  if (request.left_block != 0 && request.left_logical + 1ll == range.start &&
-      request.left_block + 1 < geometry.blocks_count)
-    aim(request.left_block + 1);
+  const bool meets_right = request.right_block != 0 && request.right_logical == range.end();
+  const bool meets_left = request.left_block != 0 && request.left_logical + 1ll == range.start;
+  if (neighbour == NeighbourGoal::lost) {
+    // Such kernels do not ask whether the place exists.
+    if (meets_right) aim(request.right_block - size, out.lost);
+    if (meets_left) aim(request.left_block + 1, out.lost);
+    return out;
+  }
+  if (meets_right && request.right_block >= size &&
+      geometry.holds_block(request.right_block - size))
+    aim(request.right_block - size, out.goal);
+  if (meets_left && geometry.holds_block(request.left_block + 1))
+    aim(request.left_block + 1, out.goal);
   return out;
 }
 
 Mode mode_by_size(const Geometry& geometry, const Tunables& tunables, const Extent& orig,
-                  const Request& request) {
+                  const Request& request, bool groups_closed_files) {
   const std::uint64_t end = logical_end(geometry, orig);
   const std::uint64_t file = geometry.blocks_of_bytes(request.size_hint);
   const bool closed_file = request.inputs_exact && end == file && !request.open_for_write;
   const bool small =
       std::max(end, file) <= tunables.mb_stream_req && tunables.mb_group_prealloc > 0;
-  if (small) return Mode::group;
+  if (small && (groups_closed_files || !closed_file)) return Mode::group;
   return closed_file ? Mode::noprealloc : Mode::stream;
+}
+
+// Without preallocation, the request ends at the end of a file that nobody has open for writing. So
+// its size is known.
+Mode mode_as_recorded(Mode recorded, const Geometry& geometry, const Tunables& tunables,
+                      const Extent& orig, bool groups_closed_files) {
+  if (recorded != Mode::noprealloc || !groups_closed_files || tunables.mb_group_prealloc == 0)
+    return recorded;
+  return logical_end(geometry, orig) <= tunables.mb_stream_req ? Mode::group : recorded;
 }
 
 namespace {

@@ -70,6 +70,9 @@ struct Normalized {
   // request itself.
   bool consistent = false;
   Extent goal;
+  // A lost place next to a neighbour (NeighbourGoal::lost), without length. A request that gets
+  // nothing ends with it as its result.
+  Extent lost;
   std::uint32_t flags = 0;  // hint_try_goal or 0
 };
 
@@ -109,7 +112,13 @@ enum class Placement : std::uint8_t {
 
 // The mode by the kernel's rule for file sizes, for a trace that does not show it.
 [[nodiscard]] Mode mode_by_size(const Geometry& geometry, const Tunables& tunables,
-                                const Extent& orig, const Request& request);
+                                const Extent& orig, const Request& request,
+                                bool groups_closed_files);
+
+// The mode that follows from a recorded one, which may come from a kernel with other rules.
+[[nodiscard]] Mode mode_as_recorded(Mode recorded, const Geometry& geometry,
+                                    const Tunables& tunables, const Extent& orig,
+                                    bool groups_closed_files);
 
 struct Decision;
 class StreamGoals;

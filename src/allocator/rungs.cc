@@ -166,8 +166,7 @@ std::optional<std::uint32_t> choose_cr1_by_tree(Search& search) {
 std::optional<std::uint32_t> choose_cr1(Search& search) {
   if ((search.flags & mb::cr1_optimized) != 0)
     ++search.counters[mb::Criterion::cr1].bad_suggestions;
-  return search.state.index() == state::GroupIndex::tree ? choose_cr1_by_tree(search)
-                                                         : ask_cr1_lists(search);
+  return state::has_tree(search.state.index()) ? choose_cr1_by_tree(search) : ask_cr1_lists(search);
 }
 
 void restore_goal(Search& search) {

@@ -129,9 +129,9 @@ void StepClock::on_pass(std::uint32_t, std::uint32_t count, std::uint32_t) {
 void StepClock::on_index(mb::Criterion criterion, std::uint32_t len, std::optional<std::uint32_t>) {
   using state::GroupIndex;
   const GroupIndex index = policy_.kernel.groups.index;
-  const bool shares = index == GroupIndex::lists || index == GroupIndex::lists_keep_full ||
-                      index == GroupIndex::tree;
-  const bool tree = index == GroupIndex::tree && criterion == mb::Criterion::cr1;
+  const bool shares =
+      index == GroupIndex::lists || index == GroupIndex::lists_keep_full || state::has_tree(index);
+  const bool tree = state::has_tree(index) && criterion == mb::Criterion::cr1;
   const std::uint64_t lock = index_lock(tree ? 0 : len);
   if (shares) add_step(lock, index_, What::share);
   ns_ += costs_.ask;

@@ -17,7 +17,7 @@ PolicyInfo describe(const e4r::allocator::Policy& policy) {
   out.summary = policy.summary;
   out.source = policy.source;
   out.kernel = policy.kernel.name;
-  out.verified = policy.verified;
+  out.verified = policy.compared_with();
   for (const e4r::allocator::Rung& rung : policy.ladder)
     out.rungs.emplace_back(e4r::mb::criterion_name(rung.criterion));
   for (const e4r::allocator::TunableInfo& tunable : e4r::allocator::tunable_table())

@@ -96,7 +96,7 @@ void keep_groups(FsState& state, Checkpoint& out) {
     for (const Group& group : state.average(order))
       out.average[order].push_back({group.number, group.moved_by_average});
   }
-  if (out.index == state::GroupIndex::tree) out.tree = state.tree_shape();
+  if (state::has_tree(out.index)) out.tree = state.tree_shape();
 }
 
 // The goals that a request may find if it is asked now: those that no other search had certainly

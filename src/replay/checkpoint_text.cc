@@ -18,10 +18,12 @@ using allocator::PlantedPrealloc;
 using allocator::StreamGoals;
 using state::GroupIndex;
 
-constexpr std::array kIndexes = {
-    std::pair{GroupIndex::none, "none"}, std::pair{GroupIndex::lists, "lists"},
-    std::pair{GroupIndex::lists_keep_full, "lists-keep-full"}, std::pair{GroupIndex::tree, "tree"},
-    std::pair{GroupIndex::sets, "sets"}};
+constexpr std::array kIndexes = {std::pair{GroupIndex::none, "none"},
+                                 std::pair{GroupIndex::lists, "lists"},
+                                 std::pair{GroupIndex::lists_keep_full, "lists-keep-full"},
+                                 std::pair{GroupIndex::tree, "tree"},
+                                 std::pair{GroupIndex::tree_to_end, "tree-to-end"},
+                                 std::pair{GroupIndex::sets, "sets"}};
 
 class Lines {
  public:

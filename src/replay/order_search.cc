@@ -86,7 +86,7 @@ class Trial {
     bool given = false;
   };
   Change change_of(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
-    if (changes_.empty() && state_.index() == state::GroupIndex::tree) tree_ = state_.tree_shape();
+    if (changes_.empty() && state::has_tree(state_.index())) tree_ = state_.tree_shape();
     return {state_.place_of(group), state_.group(group).first_free, start, count};
   }
 
@@ -334,7 +334,7 @@ OrderSearch::Others OrderSearch::still_open() {
 // Empty if this one does not belong before any.
 OrderSearch::Others OrderSearch::find_later(const Op& op) {
   // A tree that is restored for each try would take too long.
-  if (trials_left_ == 0 || model().state().index() == state::GroupIndex::tree) return {};
+  if (trials_left_ == 0 || state::has_tree(model().state().index())) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
   for (int count = 1; count <= kMostUndone; ++count)

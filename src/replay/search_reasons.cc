@@ -34,7 +34,7 @@ std::uint32_t SearchReasons::long_goal() const {
 }
 
 void SearchReasons::begin(allocator::Decider& decider) {
-  without_extents_ = decider.policy().kernel.groups.without_extents;
+  indexed_ = decider.policy().kernel.groups.indexed;
   decider.observe(this);
 }
 
@@ -50,7 +50,7 @@ void SearchReasons::on_rung(const allocator::Search& search, const allocator::Ru
   search_ = &search;
   if (first_goal_ == 0) first_goal_ = search.goal.len;
   lost_ = (search.flags & mb::hint_group_alloc) != 0 && search.goal.len < first_goal_;
-  const bool indexed = search.state.geometry().extents || without_extents_;
+  const bool indexed = allocator::is_indexed(indexed_, search.state.geometry().extents);
   const bool by_sets = rung.classes != nullptr && search.state.index() == state::GroupIndex::sets;
   const bool by_lists = rung.choose != nullptr && search.state.has_lists();
   asked_ = striped_ = false;

@@ -73,7 +73,7 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
     Reason why;
   };
 
-  bool without_extents_ = false;  // GroupRules::without_extents
+  allocator::Indexed indexed_ = allocator::Indexed::every_file;
   SearchMeter meter_;
   std::uint64_t breaks_ = 0;  // Counters::breaks so far
   Counts steps_{}, extents_{};

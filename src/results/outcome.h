@@ -100,7 +100,7 @@ struct Outcome {
   std::optional<stats::MbStatsComparison> kernel_stats;  // against its mb_stats
 
   // The policy was compared with no kernel's decisions.
-  [[nodiscard]] bool unverified() const { return policy->verified.empty(); }
+  [[nodiscard]] bool unverified() const { return policy->compared_with().empty(); }
 
   // The same decisions on the same requests.
   [[nodiscard]] bool decided_as(const Outcome& other) const;

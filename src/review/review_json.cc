@@ -151,7 +151,7 @@ json::array caveats_json(const Review& review) {
 
 json::object side_json(const Side& side) {
   json::object out = {{"policy", side.policy->name},
-                      {"verified", !side.policy->verified.empty()},
+                      {"verified", !side.policy->compared_with().empty()},
                       {"settings", json::array(side.settings.begin(), side.settings.end())}};
   if (!side.file) return out;
   out["file"] = side.file->file;

@@ -142,7 +142,7 @@ TreeShape FsState::tree_shape() const {
 }
 
 void FsState::set_tree(const TreeShape& shape) {
-  if (index_ != GroupIndex::tree || !is_tree_shape(shape) || !has_each_once(shape)) return;
+  if (!has_tree(index_) || !is_tree_shape(shape) || !has_each_once(shape)) return;
   for (const ShapeNode& node : shape)
     if (node.id != ShapeNode::kNone && (node.id >= groups_.size() || groups_[node.id].need_init))
       return;

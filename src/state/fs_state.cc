@@ -152,9 +152,10 @@ int FsState::average_order_of(const Group& group) const {
 void FsState::update_index(Group& group) {
   free_index_.update(group.number, group.free);
   const int largest = largest_order_of(group);
-  if (largest != group.largest_order) move_by_largest(group, largest);
+  if (largest != group.largest_order || index_ == GroupIndex::tree_to_end)
+    move_by_largest(group, largest);
   if (index_ == GroupIndex::none) return;
-  if (index_ == GroupIndex::tree) return move_in_tree(group);
+  if (has_tree(index_)) return move_in_tree(group);
   const int average = average_order_of(group);
   if (average != group.average_order) move_by_average(group, average);
 }
@@ -515,7 +516,7 @@ void check_index(const FsState& state, const Group& group, Report& report) {
                 "group {}: wrongly on or off its largest-order list", group.number);
   const bool on_average = group.fragments > 0 || (state.index() == GroupIndex::lists_keep_full &&
                                                   group.average_order >= 0);
-  const bool tree = state.index() == GroupIndex::tree;
+  const bool tree = has_tree(state.index());
   report.expect(!tree || group.fragments == 0 || group.in_tree.is_linked(),
                 "group {}: not in the tree by average", group.number);
   report.expect(group.by_average.is_linked() == (lists && !tree && on_average),

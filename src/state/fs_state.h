@@ -46,8 +46,14 @@ enum class GroupIndex : std::uint8_t {
   // The largest free chunk by lists in order of arrival, the average free extent by a red-black
   // tree in which a full group keeps its place (Linux 5.13 to 5.19).
   tree,
+  // the same, but each change of a group moves it to the end of its list (up to 5.15.70)
+  tree_to_end,
   sets,  // sets in ascending order (6.12 from 6.12.77 on, and 6.17 and later)
 };
+
+[[nodiscard]] constexpr bool has_tree(GroupIndex index) {
+  return index == GroupIndex::tree || index == GroupIndex::tree_to_end;
+}
 
 // The two arrays of order lists.
 enum class OrderLists : std::uint8_t { largest, average };
@@ -67,8 +73,7 @@ class FsState {
   [[nodiscard]] GroupIndex index() const { return index_; }
   // Whether the index consists of lists in order of arrival.
   [[nodiscard]] bool has_lists() const {
-    return index_ == GroupIndex::lists || index_ == GroupIndex::lists_keep_full ||
-           index_ == GroupIndex::tree;
+    return index_ == GroupIndex::lists || index_ == GroupIndex::lists_keep_full || has_tree(index_);
   }
   [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
   [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
@@ -77,7 +82,7 @@ class FsState {
 
   [[nodiscard]] LargestList& largest(std::uint32_t order) { return largest_[order]; }
   [[nodiscard]] AverageList& average(std::uint32_t order) { return average_[order]; }
-  // The tree; empty unless index() is GroupIndex::tree.
+  // The tree; empty unless has_tree(index()).
   [[nodiscard]] const AverageTree& tree() const { return tree_; }
   // The same as sets. The kind of index that is not kept is empty.
   [[nodiscard]] const GroupSet& largest_set(std::uint32_t order) const {

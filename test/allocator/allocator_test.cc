@@ -198,11 +198,11 @@ TEST_F(AllocatorTest, StreamsGoOnWhereTheLastOneEnded) {
   const Decision third = ask(stream_request(22, 0, 8));
   EXPECT_EQ(third.goal.start, second.result.start);
   // A file that is not streamed starts at its own goal.
-  Request own = stream_request(23, 0, 8);
+  Request own = stream_request(23, 16, 8);
   own.inputs.mode = Mode::noprealloc;
   own.goal = 2 * 4096 + 77;
   const Decision d = ask(own);
-  EXPECT_EQ(d.goal, (Extent{2, 77, 8, 0}));
+  EXPECT_EQ(d.goal, (Extent{2, 77, 8, 16}));
   EXPECT_EQ(d.result.len, 8u) << "neither normalised nor preallocated";
   EXPECT_NE(d.flags & mb::hint_noprealloc, 0u);
 }

@@ -49,6 +49,47 @@ TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   }
 }
 
+// Up to 5.15.70 the tree is asked even before the goal's group.
+TEST_F(Kernels, TheTreeMayBeAskedBeforeTheGoal) {
+  tunables.mb_max_linear_groups = 0;
+  free_runs(fs, 3, 4, 400, 1);
+  free_runs(fs, 7, 4, 600, 1);
+  const std::uint64_t goal = fs.geometry().first_block(7);
+  for (const auto& [policy, group] :
+       {std::pair{"linux-5.15.33", 3u}, std::pair{"linux-5.15.71", 7u}}) {
+    start(policy);
+    EXPECT_EQ(ask(metadata_request(300, goal)).result.group, group) << policy;
+  }
+  // One group is walked first.
+  tunables.mb_max_linear_groups = 1;
+  start("linux-5.15.33");
+  EXPECT_EQ(ask(metadata_request(300, goal)).result.group, 7u);
+}
+
+// Up to 5.15.70 each change moves a group to the end of its list by largest chunk.
+TEST_F(Kernels, AGroupMayLoseItsPlaceOnAListWithoutANewOrder) {
+  tunables.mb_max_linear_groups = 0;
+  for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 3);
+  for (const auto& [policy, group] :
+       {std::pair{"linux-5.15.33", 7u}, std::pair{"linux-5.15.71", 3u}}) {
+    start(policy);
+    ASSERT_EQ(ask(metadata_request(256, 0)).result.group, 3u) << policy;
+    EXPECT_EQ(ask(metadata_request(256, 0)).result.group, group) << policy;
+  }
+}
+
+// Up to 5.15.32 files with extents walk.
+TEST_F(Kernels, TheIndexMayServeFilesWithoutExtentsAlone) {
+  tunables.mb_max_linear_groups = 0;
+  free_runs(fs, 7, 4, 600, 1);
+  for (const auto& [policy, considered] :
+       {std::pair{"linux-5.15.0", 8u}, std::pair{"linux-5.15.33", 1u}}) {
+    start(policy);
+    EXPECT_EQ(ask(metadata_request(300, 0)).result.group, 7u) << policy;
+    EXPECT_EQ(counters()[Criterion::cr1].groups_considered, considered) << policy;
+  }
+}
+
 // After a walk of all groups in the last criterion, its number is incremented, and the hit counts
 // there.
 TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
@@ -498,7 +539,8 @@ TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
   EXPECT_TRUE(fits("el9_4", "5.14.0-503.el9.x86_64"));
   EXPECT_TRUE(fits("el10_0", "6.12.0-55.24.1.el10_0.x86_64"));
   EXPECT_FALSE(fits("linux-6.12", "6.12.0-55.24.1.el10_0.x86_64"));
-  for (const char* policy : {"linux-5.15.0", "linux-5.15.113", "linux-5.15.154", "linux-5.15"})
+  for (const char* policy :
+       {"linux-5.15.0", "linux-5.15.71", "linux-5.15.113", "linux-5.15.154", "linux-5.15"})
     EXPECT_TRUE(fits(policy, "5.15.0-139-generic")) << policy;
   EXPECT_FALSE(fits("linux-6.1", "5.15.0-139-generic"));
   // A vendor of another line, after an upstream release.

@@ -357,6 +357,11 @@ Request sized(std::uint64_t bytes, bool open_for_write = true) {
   return r;
 }
 
+Mode mode_by_size(const state::MountedGeometry& g, const allocator::Tunables& t, const Extent& orig,
+                  const Request& request) {
+  return allocator::mode_by_size(g, t, orig, request, true);
+}
+
 TEST(ModeBySize, SmallFilesShareLargeOnesStream) {
   const state::MountedGeometry g = geometry_of(12);
   allocator::Tunables t;
@@ -386,6 +391,34 @@ TEST(ModeBySize, ClosedFilesThatEndHereGetNoPreallocation) {
   Request unknown = sized(400 * kKiB, false);
   unknown.inputs_exact = false;
   EXPECT_EQ(mode_by_size(g, t, last, unknown), Mode::stream);
+}
+
+// Up to 5.10 and 5.15.70.
+TEST(ModeBySize, OldKernelsGiveSmallClosedFilesWhatTheyAskFor) {
+  const state::MountedGeometry g = geometry_of(12);
+  const allocator::Tunables t;
+  const Extent all = {0, 0, 2, 0};
+  const auto mode = [&](std::uint64_t bytes, bool open) {
+    return allocator::mode_by_size(g, t, all, sized(bytes, open), false);
+  };
+  EXPECT_EQ(mode(8 * kKiB, false), Mode::noprealloc);
+  EXPECT_EQ(mode(8 * kKiB, true), Mode::group);
+  EXPECT_EQ(mode(12 * kKiB, false), Mode::group) << "the request ends before the file";
+}
+
+TEST(ModeAsRecorded, ASmallClosedFileOfAnOldKernelIsGroupedByANewOne) {
+  const state::MountedGeometry g = geometry_of(12);
+  allocator::Tunables t;
+  const auto mode = [&](Mode recorded, std::uint32_t end, bool groups_closed_files) {
+    return allocator::mode_as_recorded(recorded, g, t, {0, 0, 2, end - 2}, groups_closed_files);
+  };
+  EXPECT_EQ(mode(Mode::noprealloc, 16, true), Mode::group);
+  EXPECT_EQ(mode(Mode::noprealloc, 17, true), Mode::noprealloc) << "longer than mb_stream_req";
+  EXPECT_EQ(mode(Mode::noprealloc, 16, false), Mode::noprealloc);
+  EXPECT_EQ(mode(Mode::group, 16, false), Mode::group) << "nothing shows whether it was closed";
+  EXPECT_EQ(mode(Mode::stream, 16, true), Mode::stream);
+  t.mb_group_prealloc = 0;
+  EXPECT_EQ(mode(Mode::noprealloc, 16, true), Mode::noprealloc);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace cmd_policies {
 namespace {
 
 std::string_view verification_text(const allocator::Policy& p) {
-  return p.verified.empty() ? "no: it was never compared with a kernel" : p.verified;
+  if (!p.verified.empty()) return p.verified;
+  return p.code.empty() ? "no: it was never compared with a kernel" : "against the code alone:";
 }
 
 // The policy's other names, separated by commas.

@@ -17,100 +17,131 @@ struct Finds {
   Placement placed;
   NeighbourGoal neighbour;
 };
+
+constexpr Kernel without_closed_groups(Kernel kernel) {
+  kernel.preallocs.groups_closed_files = false;
+  return kernel;
+}
+constexpr Kernel without_stats(Kernel kernel) {
+  kernel.stats = StatNames::none;
+  return kernel;
+}
+constexpr Kernel tries_on(Kernel kernel) {
+  kernel.preallocs.tries_thrice = false;
+  return kernel;
+}
 constexpr Finds kWindow = {Placement::window, NeighbourGoal::lost};
 constexpr Finds kOverStart = {Placement::over_start, NeighbourGoal::aimed_at};
 constexpr Finds kOverEnd = {Placement::over_end, NeighbourGoal::aimed_at};
 
 // Kernels with the criteria CR0 to CR3: up to 6.4. The walks have no index.
-constexpr Kernel by_index(std::string_view name, GroupIndex index, bool without_extents,
+constexpr Kernel by_index(std::string_view name, GroupIndex index, Indexed indexed,
                           const Finds& finds) {
   Kernel kernel = kLinux6_1;
   kernel.name = name;
   kernel.groups.index = index;
-  kernel.groups.without_extents = without_extents;
+  kernel.groups.indexed = indexed;
   kernel.preallocs.placed = finds.placed;
   kernel.remembers.neighbour = finds.neighbour;
+  kernel.remembers.tries_goal_only = finds.neighbour == NeighbourGoal::aimed_at;
   return kernel;
 }
 constexpr Kernel walks_5_10(std::string_view name, const Finds& finds) {
-  return by_index(name, GroupIndex::none, false, finds);
+  return without_closed_groups(by_index(name, GroupIndex::none, Indexed::with_extents, finds));
 }
-constexpr Kernel walks_5_4(std::string_view name, const Finds& finds) {
+constexpr Kernel walks_5_4(std::string_view name, const Finds& finds, bool retries_strictly) {
   Kernel kernel = walks_5_10(name, finds);
   kernel.read_ahead = kNoReadAhead;
+  kernel.remembers.tries_goal_only = false;
   kernel.preallocs = with_placement(kPreallocs5_4, finds.placed);
-  kernel.stats = StatNames::none;
-  return kernel;
+  kernel.preallocs.retries_strictly = retries_strictly;
+  return without_stats(without_closed_groups(kernel));
 }
 
 // Kernels that keep preallocations in a tree under the criteria CR0 to CR3: 6.4 and RHEL 9.4 on.
 constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
                           const StripeRules& stripe, const Finds& finds) {
-  Kernel kernel = by_index(name, GroupIndex::lists_keep_full, false, finds);
+  Kernel kernel = by_index(name, GroupIndex::lists_keep_full, Indexed::with_extents, finds);
   kernel.preallocs = with_placement(preallocs, finds.placed);
   kernel.stripe = stripe;
   return kernel;
 }
 
 // Kernels with best-avail by lists: 6.6 to 6.12.76. All of them aim at neighbours.
-constexpr Kernel with_best_avail(std::string_view name, GroupIndex index, bool without_extents,
+constexpr Kernel with_best_avail(std::string_view name, GroupIndex index, Indexed indexed,
                                  const ReadAheadRules& read_ahead, const StripeRules& stripe,
                                  Placement placement) {
   Kernel kernel = kLinux6_14;
   kernel.name = name;
   kernel.groups.index = index;
-  kernel.groups.without_extents = without_extents;
+  kernel.groups.indexed = indexed;
   kernel.read_ahead = read_ahead;
   kernel.stripe = stripe;
   kernel.preallocs.placed = placement;
   return kernel;
 }
-constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, bool without_extents,
+constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, Indexed indexed,
                               Placement placement) {
-  return with_best_avail(name, index, without_extents, kReadAhead6_5, kStripe6_5, placement);
+  return with_best_avail(name, index, indexed, kReadAhead6_5, kStripe6_5, placement);
 }
 
-constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow);
-constexpr Kernel k5_4_244 = walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart);
-constexpr Kernel k5_4_274 = walks_5_4("Linux 5.4.274 on", kOverEnd);
-constexpr Kernel k5_10_0 = walks_5_10("Linux 5.10 to 5.10.180", kWindow);
+// Linux up to 5.4.243 retries as 5.4.244 does. Only requests that get nothing show that.
+constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow, true);
+constexpr Kernel k5_4_244 = tries_on(walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart, false));
+constexpr Kernel k5_4_274 = tries_on(walks_5_4("Linux 5.4.274 on", kOverEnd, false));
+// Up to 5.10.145 the number of tries has no limit. Only requests that must have their goal show
+// that, and ext4 makes no such requests.
+constexpr Kernel k5_10_0 = without_stats(walks_5_10("Linux 5.10 to 5.10.180", kWindow));
 constexpr Kernel k5_10_181 = walks_5_10("Linux 5.10.181 to 5.10.214", kOverStart);
 constexpr Kernel k5_10_215 = walks_5_10("Linux 5.10.215 on", kOverEnd);
+// Up to 5.15.70.
+constexpr Kernel by_tree_at_once(std::string_view name, Indexed indexed) {
+  Kernel kernel = by_index(name, GroupIndex::tree_to_end, indexed, kWindow);
+  kernel.groups.asks_at_once = true;
+  return tries_on(without_closed_groups(kernel));
+}
 constexpr Kernel k5_15_0 =
-    by_index("Linux 5.13 to 5.15.112, RHEL 9.0", GroupIndex::tree, false, kWindow);
+    by_tree_at_once("Linux 5.13 to 5.15.32, RHEL 9.0", Indexed::without_extents);
+constexpr Kernel k5_15_33 =
+    by_tree_at_once("Linux 5.15.33 to 5.15.70, RHEL 9.1", Indexed::with_extents);
+constexpr Kernel k5_15_71 =
+    by_index("Linux 5.15.71 to 5.15.112", GroupIndex::tree, Indexed::with_extents, kWindow);
 constexpr Kernel k5_15_113 =
-    by_index("Linux 5.15.113 to 5.15.153", GroupIndex::tree, false, kOverStart);
+    by_index("Linux 5.15.113 to 5.15.153", GroupIndex::tree, Indexed::with_extents, kOverStart);
 constexpr Kernel k5_15_154 =
-    by_index("Linux 5.15.154 to 5.15.201", GroupIndex::tree, false, kOverEnd);
-constexpr Kernel k5_15_202 = by_index("Linux 5.15.202 on", GroupIndex::tree, true, kOverEnd);
-constexpr Kernel k6_1_0 =
-    by_index("Linux 6.0 to 6.1.29, RHEL 9.2", GroupIndex::lists_keep_full, false, kWindow);
-constexpr Kernel k6_1_30 =
-    by_index("Linux 6.1.30 to 6.1.83", GroupIndex::lists_keep_full, false, kOverStart);
-constexpr Kernel k6_1_84 =
-    by_index("Linux 6.1.84 to 6.1.148", GroupIndex::lists_keep_full, false, kOverEnd);
+    by_index("Linux 5.15.154 to 5.15.201", GroupIndex::tree, Indexed::with_extents, kOverEnd);
+constexpr Kernel k5_15_202 =
+    by_index("Linux 5.15.202 on", GroupIndex::tree, Indexed::every_file, kOverEnd);
+constexpr Kernel k6_1_0 = by_index("Linux 6.0 to 6.1.29, RHEL 9.2", GroupIndex::lists_keep_full,
+                                   Indexed::with_extents, kWindow);
+constexpr Kernel k6_1_30 = by_index("Linux 6.1.30 to 6.1.83", GroupIndex::lists_keep_full,
+                                    Indexed::with_extents, kOverStart);
+constexpr Kernel k6_1_84 = by_index("Linux 6.1.84 to 6.1.148", GroupIndex::lists_keep_full,
+                                    Indexed::with_extents, kOverEnd);
 constexpr Kernel k6_1_149 =
-    by_index("Linux 6.1.149 to 6.1.164", GroupIndex::lists, false, kOverEnd);
+    by_index("Linux 6.1.149 to 6.1.164", GroupIndex::lists, Indexed::with_extents, kOverEnd);
 constexpr Kernel k6_4 = by_block("Linux 6.4", kPreallocs6_4, kStripe6_1, kOverStart);
 constexpr Kernel kEl9_4 = by_block("RHEL 9.4", kPreallocs6_5, kStripe6_5, kOverStart);
 constexpr Kernel kEl9_5 = by_block("RHEL 9.5", kPreallocs6_5, kStripe6_5, kOverEnd);
 constexpr Kernel kEl9_6 = by_block("RHEL 9.6", kPreallocs6_5, kStripe6_8, kOverEnd);
-constexpr Kernel k6_6_0 =
-    by_lists_6_6("Linux 6.6 to 6.6.23", GroupIndex::lists_keep_full, false, Placement::over_start);
+constexpr Kernel k6_6_0 = by_lists_6_6("Linux 6.6 to 6.6.23", GroupIndex::lists_keep_full,
+                                       Indexed::with_extents, Placement::over_start);
 constexpr Kernel k6_6_24 = by_lists_6_6("Linux 6.6.24 to 6.6.102", GroupIndex::lists_keep_full,
-                                        false, Placement::over_end);
-constexpr Kernel k6_6_103 =
-    by_lists_6_6("Linux 6.6.103 to 6.6.127", GroupIndex::lists, false, Placement::over_end);
+                                        Indexed::with_extents, Placement::over_end);
+constexpr Kernel k6_6_103 = by_lists_6_6("Linux 6.6.103 to 6.6.127", GroupIndex::lists,
+                                         Indexed::with_extents, Placement::over_end);
 constexpr Kernel k6_6_128 =
-    by_lists_6_6("Linux 6.6.128 on", GroupIndex::lists, true, Placement::over_end);
-constexpr Kernel k6_8 = with_best_avail("Linux 6.8", GroupIndex::lists_keep_full, false,
-                                        kReadAhead6_5, kStripe6_8, Placement::over_start);
-constexpr Kernel k6_12_43 = with_best_avail("Linux 6.12.43 to 6.12.76", GroupIndex::lists, false,
-                                            kReadAhead6_8, kStripe6_8, Placement::over_end);
+    by_lists_6_6("Linux 6.6.128 on", GroupIndex::lists, Indexed::every_file, Placement::over_end);
+constexpr Kernel k6_8 =
+    with_best_avail("Linux 6.8", GroupIndex::lists_keep_full, Indexed::with_extents, kReadAhead6_5,
+                    kStripe6_8, Placement::over_start);
+constexpr Kernel k6_12_43 =
+    with_best_avail("Linux 6.12.43 to 6.12.76", GroupIndex::lists, Indexed::with_extents,
+                    kReadAhead6_8, kStripe6_8, Placement::over_end);
 constexpr Kernel k6_17 = [] {
   Kernel kernel = kSince6_17;
   kernel.name = "Linux 6.17 to 6.18.9";
-  kernel.groups.without_extents = false;
+  kernel.groups.indexed = Indexed::with_extents;
   return kernel;
 }();
 
@@ -126,8 +157,12 @@ constexpr std::array k5_10_181Releases = {ReleaseRange{{5, 10, 181}, {5, 10, 214
                                           ReleaseRange{{5, 15, 113}, {5, 15, 153}}};
 constexpr std::array k5_10_215Releases = {ReleaseRange{{5, 10, 215}, {5, 10, kAnyPatch}},
                                           ReleaseRange{{5, 15, 154}, {5, 15, kAnyPatch}}};
-constexpr std::array k5_15_0Releases = {ReleaseRange{{5, 13, 0}, {5, 15, 112}},
-                                        ReleaseRange{{5, 16, 0}, {5, 19, kAnyPatch}}};
+constexpr std::array k5_15_0Releases = {ReleaseRange{{5, 13, 0}, {5, 15, 32}},
+                                        ReleaseRange{{5, 16, 0}, {5, 17, kAnyPatch}}};
+constexpr std::array k5_15_33Releases = {ReleaseRange{{5, 15, 33}, {5, 15, 70}},
+                                         ReleaseRange{{5, 16, 0}, {5, 19, kAnyPatch}}};
+constexpr std::array k5_15_71Releases = {ReleaseRange{{5, 15, 71}, {5, 15, 112}},
+                                         ReleaseRange{{5, 19, 0}, {5, 19, kAnyPatch}}};
 constexpr std::array k5_15_113Releases = {ReleaseRange{{5, 15, 113}, {5, 15, 153}}};
 constexpr std::array k5_15_154Releases = {ReleaseRange{{5, 15, 154}, {5, 15, 201}}};
 constexpr std::array k5_15_202Releases = {ReleaseRange{{5, 15, 202}, {5, 15, kAnyPatch}}};
@@ -148,7 +183,8 @@ constexpr std::array k6_17Releases = {ReleaseRange{{6, 17, 0}, {6, 18, kAnyPatch
 
 using Builds = std::array<std::string_view, 1>;
 constexpr Builds kEl8Builds = {"el8"};
-constexpr std::array<std::string_view, 2> kEl9_0Builds = {"el9_0", "el9_1"};
+constexpr Builds kEl9_0Builds = {"el9_0"};
+constexpr Builds kEl9_1Builds = {"el9_1"};
 constexpr std::array<std::string_view, 2> kEl9_2Builds = {"el9_2", "el9_3"};
 constexpr Builds kEl9_4Builds = {"el9_4"};
 constexpr Builds kEl9_5Builds = {"el9_5"};
@@ -165,6 +201,7 @@ extern const Policy el8 = {
     .ladder = kFourCriteria5_4,
     .kernel = kEl8,
     .verified = "mballoc.c of RHEL 8.10 in Linux 5.4.301: 4,764 decisions of one writer",
+    .code = "mballoc.c of RHEL 8.10 in Linux 5.4.301: 1,033,872 decisions of random lives",
     .releases = kEl8Releases,
     .builds = kEl8Builds,
     .traces = "6.1",
@@ -176,6 +213,7 @@ extern const Policy linux_5_4_244 = {
     .source = "fs/ext4/mballoc.c, Linux 5.4.244",
     .ladder = kFourCriteria5_4,
     .kernel = k5_4_244,
+    .code = "Linux 5.4.251: 1,032,395 decisions of random lives",
     .releases = k5_4_244Releases,
     .traces = "6.1",
     .walk_only = true,
@@ -188,6 +226,7 @@ extern const Policy linux_5_4_274 = {
     .ladder = kFourCriteria5_4,
     .kernel = k5_4_274,
     .verified = "Linux 5.4.301: 4,777 decisions of one writer",
+    .code = "Linux 5.4.301: 1,031,292 decisions of random lives",
     .releases = k5_4_274Releases,
     .traces = "6.1",
     .walk_only = true,
@@ -198,6 +237,7 @@ extern const Policy linux_5_10_0 = {
     .source = "fs/ext4/mballoc.c, Linux 5.10.35 to 5.10.180",
     .ladder = kFourCriteria,
     .kernel = k5_10_0,
+    .code = "Linux 5.10.175: 1,034,680 decisions of random lives",
     .releases = k5_10_0Releases,
     .traces = "6.1",
     .walk_only = true,
@@ -208,6 +248,7 @@ extern const Policy linux_5_10_181 = {
     .source = "fs/ext4/mballoc.c, Linux 5.10.181 to 5.10.212",
     .ladder = kFourCriteria,
     .kernel = k5_10_181,
+    .code = "Linux 5.10.205: 1,035,532 decisions of random lives",
     .releases = k5_10_181Releases,
     .traces = "6.1",
     .walk_only = true,
@@ -221,7 +262,7 @@ extern const Policy linux_5_10_215 = {
     .kernel = k5_10_215,
     .verified =
         "Linux 5.10.265, and 5.15.215 with mb_optimize_scan=0: 4,132 decisions of one writer",
-    .code = "Linux 5.10.265: 4,132 decisions of captures, 32,010 of the bundled posting-2000",
+    .code = "Linux 5.10.265: 1,034,358 decisions of random lives, 4,132 of captures",
     .releases = k5_10_215Releases,
     .traces = "6.1",
     .walk_only = true,
@@ -229,20 +270,46 @@ extern const Policy linux_5_10_215 = {
 extern const Policy linux_5_15_0 = {
     .name = "linux-5.15.0",
     .alias = "el9_0",
-    .summary = "Linux 5.13 to 5.15.112, RHEL 9.0 and 9.1: CR1 by a tree of average free extents",
-    .source = "fs/ext4/mballoc.c, Linux 5.15.0 to 5.15.112",
+    .summary = "Linux 5.13 to 5.15.32, RHEL 9.0: walks, but an index for files without extents",
+    .source = "fs/ext4/mballoc.c, Linux 5.15.0 to 5.15.22",
     .ladder = kFourCriteria,
     .kernel = k5_15_0,
+    .code =
+        "mballoc.c of RHEL 9.0 in 5.15.103: 83 of 97 random lives, the others with groups of odd "
+        "sizes",
     .releases = k5_15_0Releases,
     .builds = kEl9_0Builds,
     .traces = "6.1",
 };
+extern const Policy linux_5_15_33 = {
+    .name = "linux-5.15.33",
+    .alias = "el9_1",
+    .summary = "Linux 5.15.33 to .70, RHEL 9.1: CR1 by a tree of average free extents",
+    .source = "fs/ext4/mballoc.c, Linux 5.15.33 to 5.15.49",
+    .ladder = kFourCriteria,
+    .kernel = k5_15_33,
+    .code = "Linux 5.15.49: 1,032,026 decisions of random lives",
+    .releases = k5_15_33Releases,
+    .builds = kEl9_1Builds,
+    .traces = "6.1",
+};
+extern const Policy linux_5_15_71 = {
+    .name = "linux-5.15.71",
+    .summary = "Linux 5.15.71 to .112: as 5.15.33, but goals are tried before the index",
+    .source = "fs/ext4/mballoc.c, Linux 5.15.71 to 5.15.112",
+    .ladder = kFourCriteria,
+    .kernel = k5_15_71,
+    .code = "Linux 5.15.103: 1,035,511 decisions of random lives",
+    .releases = k5_15_71Releases,
+    .traces = "6.1",
+};
 extern const Policy linux_5_15_113 = {
     .name = "linux-5.15.113",
-    .summary = "Linux 5.15.113 to .153: as 5.15.0, but neighbours' goals are used",
+    .summary = "Linux 5.15.113 to .153: as 5.15.71, but neighbours' goals are used",
     .source = "fs/ext4/mballoc.c, Linux 5.15.113 to 5.15.150",
     .ladder = kFourCriteria,
     .kernel = k5_15_113,
+    .code = "mballoc.c of Linux 5.15.144: 1,035,900 decisions of random lives",
     .releases = k5_15_113Releases,
     .traces = "6.1",
 };
@@ -252,6 +319,7 @@ extern const Policy linux_5_15_154 = {
     .source = "fs/ext4/mballoc.c, Linux 5.15.154 to 5.15.198",
     .ladder = kFourCriteria,
     .kernel = k5_15_154,
+    .code = "mballoc.c of Linux 5.15.190 in 5.15.215: 1,035,730 decisions of random lives",
     .releases = k5_15_154Releases,
     .traces = "6.1",
 };
@@ -263,6 +331,7 @@ extern const Policy linux_5_15_202 = {
     .ladder = kFourCriteria,
     .kernel = k5_15_202,
     .verified = "Linux 5.15.215: 9,237 decisions of one writer",
+    .code = "Linux 5.15.215: 1,035,803 decisions of random lives",
     .releases = k5_15_202Releases,
     .traces = "6.1",
 };
@@ -274,6 +343,9 @@ extern const Policy linux_6_1_0 = {
     .ladder = kFourCriteria,
     .kernel = k6_1_0,
     .verified = "mballoc.c of RHEL 9.2 in Linux 6.1.166: 4,754 decisions of one writer",
+    .code =
+        "mballoc.c of Linux 6.1.2 and RHEL 9.2 in 6.1.192: 1,035,021 decisions of random lives "
+        "each",
     .releases = k6_1_0Releases,
     .builds = kEl9_2Builds,
     .traces = "6.1",
@@ -284,6 +356,7 @@ extern const Policy linux_6_1_30 = {
     .source = "fs/ext4/mballoc.c, Linux 6.1.30 to 6.1.80",
     .ladder = kFourCriteria,
     .kernel = k6_1_30,
+    .code = "mballoc.c of Linux 6.1.80 in 6.1.192: 1,034,660 decisions of random lives",
     .releases = k6_1_30Releases,
     .traces = "6.1",
 };
@@ -293,6 +366,7 @@ extern const Policy linux_6_1_84 = {
     .source = "fs/ext4/mballoc.c, Linux 6.1.84 to 6.1.120",
     .ladder = kFourCriteria,
     .kernel = k6_1_84,
+    .code = "mballoc.c of Linux 6.1.120 in 6.1.192: 1,034,664 decisions of random lives",
     .releases = k6_1_84Releases,
     .traces = "6.1",
 };
@@ -302,6 +376,7 @@ extern const Policy linux_6_1_149 = {
     .source = "fs/ext4/mballoc.c, Linux 6.1.149 and 6.1.160",
     .ladder = kFourCriteria,
     .kernel = k6_1_149,
+    .code = "mballoc.c of Linux 6.1.160 in 6.1.192: 1,034,647 decisions of random lives",
     .releases = k6_1_149Releases,
     .traces = "6.1",
 };
