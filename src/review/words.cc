@@ -48,7 +48,8 @@ std::string side_text(const Side& side) {
   if (!side.settings.empty())
     out += fmt::format(" with {}", escape(fmt::format("{}", fmt::join(side.settings, ", "))));
   if (!side.file || side.file->release.empty())
-    return side.policy->compared_with().empty() ? out + " (no kernel was found to decide like this)" : out;
+    return side.policy->compared_with().empty() ? out + " (no kernel was found to decide like this)"
+                                                : out;
   return out;
 }
 
