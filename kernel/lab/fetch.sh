@@ -67,6 +67,7 @@ if [ -n "$source" ]; then
     case " base $debian_bases " in
     *" $name "*) die "'$name' is the name of Debian's kernel: give another one with --as" ;;
     esac
+    [ ! -e "$tree" ] || is_stock "$name" || die "$tree is not a copied tree: give another name with --as"
     if [ "$again" = 1 ] || [ ! -d "$tree" ]; then
         note "copying $source"
         rm -rf "$tree.new"

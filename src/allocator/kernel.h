@@ -89,8 +89,8 @@ inline constexpr StripeRules kStripe6_8 = {
 // Files whose searches ask the index; searches for other files walk from group to group.
 enum class Indexed : std::uint8_t {
   every_file,       // 5.15.202, 6.1.165, 6.6.128, 6.12.77 and 6.18.10 on
-  with_extents,     // those with extents (before)
-  without_extents,  // those without: a condition was inverted (5.13 to 5.15.32, RHEL 9.0)
+  with_extents,     // earlier releases
+  without_extents,  // 5.13 to 5.15.32 and RHEL 9.0, where a condition was inverted
 };
 
 [[nodiscard]] constexpr bool is_indexed(Indexed files, bool has_extents) {
@@ -108,7 +108,7 @@ struct GroupRules {
   bool lists_bounded;
   Indexed indexed;
   // A criterion walks mb_max_linear_groups groups before it asks the index, so it may not look at
-  // the goal's group. False: it walks one more (up to 5.15.70).
+  // the goal's group (up to 5.15.70). False: it walks one more.
   bool asks_at_once = false;
   // When a criterion has looked at as many groups as there are, the search enters the next
   // criterion even if it does not apply to the request (6.5 to 6.16).

@@ -48,7 +48,7 @@ is_copied() {
 
 # is_stock TREE: whether the tree is a base.
 is_stock() {
-    [ "$1" = base ] || list_bases | grep -qxF "$1"
+    [ "$1" = base ] || list_bases | grep -xF "$1" >/dev/null # reads to the end: a writer must not fail
 }
 
 step=$(basename "$0" .sh)
