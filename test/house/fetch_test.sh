@@ -37,7 +37,7 @@ TEXT
 expect() {
     local status=0 out err
     out=$("$lab" fetch "${@:4}" 2>"$work/err") || status=$?
-    err=$(grep -v 'unpacking' "$work/err" || true)
+    err=$(grep -vE 'unpacking|copying' "$work/err" || true)
     [ $status = "$1" ] || fail "status $status, not $1: $err"
     [ "$out" = "$2" ] || fail "printed '$out', not '$2'"
     if [ -n "$3" ]; then
@@ -68,3 +68,31 @@ git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.1
 expect 1 "" "lab fetch --again"
 git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.192-1"
 expect 1 "" "NULL folio"
+
+# Any other tree. What was built in it is not copied.
+mkdir -p "$work/old/fs/ext4" "$work/old/O-uml-plain" "$E4R_LAB/images"
+printf 'kernelversion:\n\t@echo 5.10.265\n' >"$work/old/Makefile"
+expect 1 "" "is not a kernel tree" --tree "$work/old"
+touch "$work/old/fs/ext4/mballoc.c" "$work/old/O-uml-plain/linux"
+expect 0 "5.10: Linux 5.10.265" "" --tree "$work/old"
+{ [ -e "$E4R_LAB/5.10/fs/ext4/mballoc.c" ] && [ ! -e "$E4R_LAB/5.10/O-uml-plain" ]; } || fail "the copy is another tree"
+printf 'kernelversion:\n\t@echo 5.10.266\n' >"$work/old/Makefile"
+expect 0 "5.10: Linux 5.10.265" "" --tree "$work/old"
+expect 0 "5.10: Linux 5.10.266" "" --tree "$work/old" --again
+expect 0 "vendor: Linux 5.10.266" "" --tree "$work/old" --as vendor
+expect 1 "" "is not a copied tree" --tree "$work/old" --as images --again
+[ -d "$E4R_LAB/images" ] || fail "a directory of the lab was removed"
+expect 1 "" "is the name of Debian's kernel" --tree "$work/old" --as 6.12
+expect 1 "" "names a tree that --tree gives" --as vendor
+expect 1 "" "is not a name of a series" --tree "$work/old" --as ../elsewhere
+expect 2 "" "Usage" --tree
+
+# What the kernel of a tree lacks.
+cat >"$E4R_LAB/5.10/fs/ext4/super.c" <<'TEXT'
+	{Opt_nodelalloc, "nodelalloc"}, {Opt_stripe, "stripe=%u"},
+TEXT
+echo '	ATTR_LIST(mb_stream_req),' >"$E4R_LAB/5.10/fs/ext4/sysfs.c"
+lacks=$(bash -c '. "$1/lib/common.sh"; . "$1/lib/kinds.sh"
+    lacking 5.10 rw nodelalloc stripe=16 mb_optimize_scan=1 mb_stream_req=4 mb_prefetch=1' - \
+    "$(dirname "$lab")" | paste -sd' ')
+[ "$lacks" = "mb_optimize_scan mb_prefetch" ] || fail "lacks '$lacks'"
