@@ -127,10 +127,8 @@ void StepClock::on_pass(std::uint32_t, std::uint32_t count, std::uint32_t) {
 // Up to 6.16, kernels share a list's lock while they walk the list, and 5.13 to 5.19 that of the
 // only tree. Later kernels take no lock.
 void StepClock::on_index(mb::Criterion criterion, std::uint32_t len, std::optional<std::uint32_t>) {
-  using state::GroupIndex;
-  const GroupIndex index = policy_.kernel.groups.index;
-  const bool shares =
-      index == GroupIndex::lists || index == GroupIndex::lists_keep_full || state::has_tree(index);
+  const state::GroupIndex index = policy_.kernel.groups.index;
+  const bool shares = state::has_lists(index);
   const bool tree = state::has_tree(index) && criterion == mb::Criterion::cr1;
   const std::uint64_t lock = index_lock(tree ? 0 : len);
   if (shares) add_step(lock, index_, What::share);

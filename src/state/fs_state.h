@@ -55,6 +55,11 @@ enum class GroupIndex : std::uint8_t {
   return index == GroupIndex::tree || index == GroupIndex::tree_to_end;
 }
 
+// Whether the index has lists in order of arrival.
+[[nodiscard]] constexpr bool has_lists(GroupIndex index) {
+  return index == GroupIndex::lists || index == GroupIndex::lists_keep_full || has_tree(index);
+}
+
 // The two arrays of order lists.
 enum class OrderLists : std::uint8_t { largest, average };
 
@@ -71,10 +76,7 @@ class FsState {
   // Whether an index by order is kept (mb_optimize_scan=1).
   [[nodiscard]] bool order_lists() const { return index_ != GroupIndex::none; }
   [[nodiscard]] GroupIndex index() const { return index_; }
-  // Whether the index consists of lists in order of arrival.
-  [[nodiscard]] bool has_lists() const {
-    return index_ == GroupIndex::lists || index_ == GroupIndex::lists_keep_full || has_tree(index_);
-  }
+  [[nodiscard]] bool has_lists() const { return state::has_lists(index_); }
   [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
   [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
   [[nodiscard]] const Group& group(std::uint32_t number) const { return groups_[number]; }

@@ -90,14 +90,18 @@ def unused_parts(files):
             yield f"{file.path.name}: nothing refers to '{part}'"
 
 
+def errors_of(validator, document, where):
+    for error in validator.iter_errors(document):
+        at = "/".join(str(step) for step in error.absolute_path)
+        yield f"{where}: at '{at}': {error.message[:300]}"
+
+
 def check(file, kind, document_path):
     """What is wrong with a document, or with what its schema accepts."""
     document = json.loads(document_path.read_text())
     validator = file.validator()
     where = f"{kind}/{document_path.name}"
-    for error in validator.iter_errors(document):
-        at = "/".join(str(step) for step in error.absolute_path)
-        yield f"{where}: at '{at}': {error.message[:300]}"
+    yield from errors_of(validator, document, where)
     stranger = copy.deepcopy(document)
     closed = list(closed_objects(file, file.root, stranger))
     if not closed:
@@ -113,9 +117,7 @@ def check_lines(schema, path):
     validator = Schema(schema).validator()
     lines = path.read_text().splitlines()
     for number, line in enumerate(lines, 1):
-        for error in validator.iter_errors(json.loads(line)):
-            at = "/".join(str(step) for step in error.absolute_path)
-            yield f"{path}:{number}: at '{at}': {error.message[:300]}"
+        yield from errors_of(validator, json.loads(line), f"{path}:{number}")
     if not lines:
         yield f"{path}: has no document"
 
