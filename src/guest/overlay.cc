@@ -419,8 +419,12 @@ Status claim_directory(const Tree& tree, const std::string& directory) {
   return write_output(tree.path + "\n", mark.string());
 }
 
-Status write_config(const std::string& path) {
-  return bring_up_to_date(path, kUmlConfig);
+Status write_config(const Tree& tree, const std::string& path) {
+  std::string text(kUmlConfig);
+  // OpenWrt's patches add this function, which does not link without the network.
+  const auto events = read_file(tree.path + "/lib/kobject_uevent.c");
+  if (events.ok() && events->find("broadcast_uevent") != events->npos) text += "CONFIG_NET=y\n";
+  return bring_up_to_date(path, text);
 }
 
 Status check_config(const std::string& dot_config) {

@@ -46,8 +46,8 @@ using FileChanges = std::map<std::string, std::optional<std::string>>;
 // times of files, so it would not recompile an older file of a second tree.
 [[nodiscard]] Status claim_directory(const Tree& tree, const std::string& directory);
 
-// Writes the guest's configuration in the form of KCONFIG_ALLCONFIG.
-[[nodiscard]] Status write_config(const std::string& path);
+// Writes the tree's configuration of a guest, in the form of KCONFIG_ALLCONFIG.
+[[nodiscard]] Status write_config(const Tree& tree, const std::string& path);
 // Checks a build's .config. The Error names a line of the guest's configuration that it lacks.
 [[nodiscard]] Status check_config(const std::string& dot_config);
 

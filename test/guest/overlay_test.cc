@@ -215,9 +215,22 @@ TEST_F(OverlayTest, ADirectoryIsOneTrees) {
   EXPECT_NE(refused.error().message.find("another tree was built"), std::string::npos);
 }
 
+TEST_F(OverlayTest, ATreeOfOpenWrtGetsTheNetwork) {
+  make_tree();
+  const std::string config = dir_.file("config");
+  const auto has_network = [&] {
+    EXPECT_TRUE(write_config(*look_at_tree(tree_), config).ok());
+    return read_file(config)->find("\nCONFIG_NET=y\n") != std::string::npos;
+  };
+  EXPECT_FALSE(has_network());
+  write("lib/kobject_uevent.c", "int broadcast_uevent(struct sk_buff *skb);\n");
+  EXPECT_TRUE(has_network());
+}
+
 TEST_F(OverlayTest, AConfigurationThatWasNotTaken) {
   const std::string config = dir_.file("config");
-  ASSERT_TRUE(write_config(config).ok());
+  make_tree();
+  ASSERT_TRUE(write_config(*look_at_tree(tree_), config).ok());
   const std::string all = *read_file(config);
   EXPECT_TRUE(check_config(config).ok());
   std::string without = all;

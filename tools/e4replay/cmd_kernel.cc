@@ -173,7 +173,7 @@ Status build_in(const std::string& directory, const Wanted& wanted, unsigned job
   if (ec) return error("{}: {}", directory, ec.message());
   const std::string config = directory + "/guest.config";
   const std::string dot_config = objects + "/.config";
-  E4R_CHECK(guest::write_config(config));
+  E4R_CHECK(guest::write_config(tree, config));
   if (!fs::exists(dot_config, ec) ||
       fs::last_write_time(dot_config, ec) < fs::last_write_time(config, ec))
     E4R_CHECK(make(directory, tree, directory + "/configure.log",
