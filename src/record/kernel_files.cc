@@ -51,12 +51,13 @@ std::string read_tunables(const std::string& device_name) {
     if (name.starts_with("mb_"))
       lines.push_back(fmt::format("{}:{}\n", name, read_attribute(entry.path())));
   }
-  // mb_optimize_scan is not among the sysfs files. The kernel chooses this mount option itself.
-  constexpr std::string_view kScan = "mb_optimize_scan=";
-  std::istringstream options(read_options(device_name));
-  for (std::string option; std::getline(options, option);)
-    if (option.starts_with(kScan))
-      lines.push_back(fmt::format("mb_optimize_scan:{}\n", option.substr(kScan.size())));
+  // The mount option mb_optimize_scan is not among the sysfs files, and /proc/mounts may lack it.
+  // The summary shows it from 5.13 on (ext4_mb_seq_structs_summary_show).
+  constexpr std::string_view kScan = "optimize_scan: ";
+  std::istringstream summary(read_proc(device_name, "mb_structs_summary"));
+  for (std::string line; std::getline(summary, line);)
+    if (line.starts_with(kScan))
+      lines.push_back(fmt::format("mb_optimize_scan:{}\n", line.substr(kScan.size())));
   std::sort(lines.begin(), lines.end());
   std::string out;
   for (const std::string& line : lines) out += line;

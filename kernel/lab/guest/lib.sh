@@ -45,7 +45,10 @@ tunables() {
     for knob in "$(knobs)"/mb_*; do
         echo "${knob##*/}:$(cat "$knob")"
     done
-    sed -n 's/^\(mb_optimize_scan\)=\([01]\)$/\1:\2/p' "$(mb_proc)/options"
+    # From 5.13 on.
+    if [ -e "$(mb_proc)/mb_structs_summary" ]; then
+        sed -n 's/^optimize_scan: \([01]\)$/mb_optimize_scan:\1/p' "$(mb_proc)/mb_structs_summary"
+    fi
     awk -F'[-,]' '{ print "possible_cpus:" $NF + 1 }' /sys/devices/system/cpu/possible
     grep "^$DISK " /proc/mounts
     uname -r
