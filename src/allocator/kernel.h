@@ -111,7 +111,7 @@ struct GroupRules {
   // the goal's group (up to 5.15.70). False: it walks one more.
   bool asks_at_once = false;
   // When a criterion has looked at as many groups as there are, the search enters the next
-  // criterion even if it does not apply to the request (6.5 to 6.16).
+  // criterion even if it does not apply to the request (6.5 to 6.18.9).
   bool enters_after_round = false;
   // When a walk of all groups in the last criterion does not end the search, the kernel increments
   // the criterion once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to 7.3). If

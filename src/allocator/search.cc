@@ -50,7 +50,7 @@ void ReadAhead::finish() {
   count_ = std::min(count_, state.group_count());
   for (; count_ > 0; --count_) {
     const std::uint32_t previous = number == 0 ? state.group_count() - 1 : number - 1;
-    const state::Group& judged = state.group(rules_.uninit ? previous : number);
+    const state::Group& judged = state.group(rules_.by_own_descriptor ? previous : number);
     const bool skip_uninit = !rules_.uninit && geometry.desc_csum && judged.block_uninit;
     if (judged.disk_free > 0 && !skip_uninit) search_.load(previous);
     number = previous;

@@ -213,8 +213,9 @@ class SearchStart {
 struct ReadAheadRules {
   // Searches read ahead at all (since 5.9).
   bool reads = true;
-  // Groups marked BLOCK_UNINIT are initialised too, without I/O, and each group is judged by its
-  // own descriptor. False: each is judged by the descriptor of the next group.
+  // A finished batch judges each group by its own descriptor. False: by the next group's.
+  bool by_own_descriptor;
+  // Groups marked BLOCK_UNINIT are initialised too, without I/O.
   bool uninit;
   // Every batch of a search is finished. False: only the last one.
   bool every_batch;
@@ -226,18 +227,36 @@ struct ReadAheadRules {
 };
 
 inline constexpr ReadAheadRules kNoReadAhead = {.reads = false,
+                                                .by_own_descriptor = false,
                                                 .uninit = false,
                                                 .every_batch = false,
                                                 .without_reads = false,
                                                 .forgotten_by_next_rung = false};
-inline constexpr ReadAheadRules kReadAhead6_1 = {
-    .uninit = false, .every_batch = false, .without_reads = false, .forgotten_by_next_rung = false};
-inline constexpr ReadAheadRules kReadAheadCr1_5 = {
-    .uninit = true, .every_batch = true, .without_reads = true, .forgotten_by_next_rung = false};
-inline constexpr ReadAheadRules kReadAhead6_5 = {
-    .uninit = true, .every_batch = false, .without_reads = true, .forgotten_by_next_rung = false};
-inline constexpr ReadAheadRules kReadAhead6_8 = {
-    .uninit = true, .every_batch = false, .without_reads = true, .forgotten_by_next_rung = true};
+inline constexpr ReadAheadRules kReadAhead6_1 = {.by_own_descriptor = false,
+                                                 .uninit = false,
+                                                 .every_batch = false,
+                                                 .without_reads = false,
+                                                 .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAhead6_4 = {.by_own_descriptor = true,
+                                                 .uninit = false,
+                                                 .every_batch = false,
+                                                 .without_reads = false,
+                                                 .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAheadCr1_5 = {.by_own_descriptor = true,
+                                                   .uninit = true,
+                                                   .every_batch = true,
+                                                   .without_reads = true,
+                                                   .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAhead6_5 = {.by_own_descriptor = true,
+                                                 .uninit = true,
+                                                 .every_batch = false,
+                                                 .without_reads = true,
+                                                 .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAhead6_8 = {.by_own_descriptor = true,
+                                                 .uninit = true,
+                                                 .every_batch = false,
+                                                 .without_reads = true,
+                                                 .forgotten_by_next_rung = true};
 
 // The read-ahead of one search.
 class ReadAhead {

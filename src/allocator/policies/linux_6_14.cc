@@ -24,6 +24,7 @@ extern const Policy linux_6_14 = {
     .ladder = kBestAvailLadder,
     .kernel = kLinux6_14,
     .verified = "Linux 6.14.0: 12,978 decisions of one writer",
+    .code = "Linux 6.12.15: 1,024,587 decisions of random lives",
     .releases = kReleases,
     .builds = kBuilds,
     .traces = "6.5",

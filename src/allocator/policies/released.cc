@@ -64,6 +64,7 @@ constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
   Kernel kernel = by_index(name, GroupIndex::lists_keep_full, Indexed::with_extents, finds);
   kernel.preallocs = with_placement(preallocs, finds.placed);
   kernel.stripe = stripe;
+  kernel.read_ahead = kReadAhead6_4;
   return kernel;
 }
 
@@ -142,6 +143,7 @@ constexpr Kernel k6_17 = [] {
   Kernel kernel = kSince6_17;
   kernel.name = "Linux 6.17 to 6.18.9";
   kernel.groups.indexed = Indexed::with_extents;
+  kernel.groups.enters_after_round = true;
   return kernel;
 }();
 
@@ -387,6 +389,7 @@ extern const Policy linux_6_4 = {
     .ladder = kFourCriteria,
     .kernel = k6_4,
     .verified = "Linux 6.4.6: 4,776 decisions of one writer",
+    .code = "Linux 6.4.6: 1,035,045 decisions of random lives",
     .releases = k6_4Releases,
     .traces = "6.1",
 };
@@ -397,6 +400,7 @@ extern const Policy el9_4 = {
     .ladder = kFourCriteria,
     .kernel = kEl9_4,
     .verified = "mballoc.c of RHEL 9.4 in Linux 6.4.6: 4,094 decisions of one writer",
+    .code = "mballoc.c of RHEL 9.4 in Linux 6.4.6: 1,034,823 decisions of random lives",
     .builds = kEl9_4Builds,
     .traces = "6.1",
 };
@@ -406,6 +410,7 @@ extern const Policy el9_5 = {
     .source = "fs/ext4/mballoc.c, kernel-5.14.0-503.40.1.el9_5",
     .ladder = kFourCriteria,
     .kernel = kEl9_5,
+    .code = "mballoc.c of RHEL 9.5 in Linux 6.4.6: 1,034,556 decisions of random lives",
     .builds = kEl9_5Builds,
     .traces = "6.1",
 };
@@ -415,7 +420,8 @@ extern const Policy el9_6 = {
     .source = "fs/ext4/mballoc.c, kernel-5.14.0-570.32.1.el9_6",
     .ladder = kFourCriteria,
     .kernel = kEl9_6,
-    .verified = "mballoc.c of RHEL 9.6 in Linux 6.4.6: 4,073 of 4,084 decisions of one writer",
+    .verified = "mballoc.c of RHEL 9.6 in Linux 6.4.6: 4,084 decisions of one writer",
+    .code = "mballoc.c of RHEL 9.6 in Linux 6.4.6: 1,034,556 decisions of random lives",
     .builds = kEl9_6Builds,
     .traces = "6.1",
 };
@@ -425,6 +431,7 @@ extern const Policy linux_6_6_0 = {
     .source = "fs/ext4/mballoc.c, Linux 6.6.0 to 6.6.19",
     .ladder = kBestAvailLadder,
     .kernel = k6_6_0,
+    .code = "fs/ext4 of Linux 6.6.10 in 6.6.150: 1,024,549 decisions of random lives",
     .releases = k6_6_0Releases,
     .traces = "6.5",
 };
@@ -434,6 +441,7 @@ extern const Policy linux_6_6_24 = {
     .source = "fs/ext4/mballoc.c, Linux 6.6.24 to 6.6.64",
     .ladder = kBestAvailLadder,
     .kernel = k6_6_24,
+    .code = "fs/ext4 of Linux 6.6.60 in 6.6.150: 1,024,814 decisions of random lives",
     .releases = k6_6_24Releases,
     .traces = "6.5",
 };
@@ -443,6 +451,7 @@ extern const Policy linux_6_6_103 = {
     .source = "fs/ext4/mballoc.c, Linux 6.6.103 and 6.6.120",
     .ladder = kBestAvailLadder,
     .kernel = k6_6_103,
+    .code = "fs/ext4 of Linux 6.6.120 in 6.6.150: 1,024,789 decisions of random lives",
     .releases = k6_6_103Releases,
     .traces = "6.5",
 };
@@ -454,6 +463,7 @@ extern const Policy linux_6_6_128 = {
     .ladder = kBestAvailLadder,
     .kernel = k6_6_128,
     .verified = "Linux 6.6.150: 4,831 decisions of one writer",
+    .code = "Linux 6.6.150: 1,027,248 decisions of random lives",
     .releases = k6_6_128Releases,
     .traces = "6.5",
 };
@@ -464,6 +474,7 @@ extern const Policy linux_6_8 = {
     .ladder = kBestAvailLadder,
     .kernel = k6_8,
     .verified = "Linux 6.8.1: 2,067 decisions of one writer",
+    .code = "Linux 6.8.1: 1,024,549 decisions of random lives",
     .releases = k6_8Releases,
     .traces = "6.5",
 };
@@ -473,6 +484,7 @@ extern const Policy linux_6_12_43 = {
     .source = "fs/ext4/mballoc.c, Linux 6.14, with the lists of 6.6.103",
     .ladder = kBestAvailLadder,
     .kernel = k6_12_43,
+    .code = "Linux 6.12.15 with the change of 6.6.103: 1,024,562 decisions of random lives",
     .releases = k6_12_43Releases,
     .traces = "6.5",
 };
@@ -483,6 +495,7 @@ extern const Policy linux_6_17 = {
     .ladder = kBestAvailLadder,
     .kernel = k6_17,
     .verified = "Linux 6.18.9: 2,690 decisions of one writer",
+    .code = "Linux 6.18.9: 1,024,924 decisions of random lives",
     .releases = k6_17Releases,
     .builds = kEl10_2Builds,
     .traces = "6.5",
