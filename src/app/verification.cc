@@ -146,6 +146,7 @@ Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded
   report.recorded_policy = followed.engine->policy().name;
   report.choice = choice_of(session, *followed.engine);
   if (session.warm() != nullptr) report.warm = *session.warm();
+  report.groups_read_early = session.groups_read_early();
   report.contradictions = followed.engine->contradictions();
   return followed;
 }
@@ -312,6 +313,7 @@ Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
   if (policy == nullptr) report.choice = choice_of(session, *followed.engine);
   report.contradictions = followed.engine->contradictions();
   if (session.warm() != nullptr) report.warm = *session.warm();
+  report.groups_read_early = session.groups_read_early();
   if (!both.alone) {
     E4R_TRY(both.alone, session.free_run(setup));
   }

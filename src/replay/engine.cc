@@ -30,6 +30,8 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
       decider_(std::move(decider)) {
   if (setup.keep) setup.keep(accounts_);
   accounts_.begin(*decider_);
+  for (const allocator::ReadBatch& batch : trace.early_reads)
+    decider_->mark_read(batch.first, batch.next);
   if (trace_.from == nullptr) return;
   for (const Checkpoint::File& file : trace_.from->files) facts_.restore(file.ino, file.facts);
 }

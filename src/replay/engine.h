@@ -32,6 +32,8 @@ struct TraceFacts {
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims), if they are known. Must outlive the engine.
   std::span<const RecordedTrim> trims = {};
+  // See InputTable. Used at construction only.
+  std::span<const allocator::ReadBatch> early_reads = {};
 };
 
 // Takes one decider through a trace. The driver (Follow, FreeRun or WhatIf) decides what becomes of

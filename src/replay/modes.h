@@ -27,6 +27,10 @@ struct InputTable {
   Schedule schedule;                         // of overlapping operations
   // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
   std::vector<std::uint32_t> trims_again;
+  // Groups whose bitmaps were in memory when the first search read them ahead: something else had
+  // read them, or the device completes reads at once. Read-ahead then loads none of them
+  // (ext4_mb_prefetch, up to Linux 6.4). No event shows this.
+  std::vector<allocator::ReadBatch> early_reads;
   // Allocations during which another thread was in the allocator, by events.
   struct Overlapping {
     std::uint64_t request = 0;

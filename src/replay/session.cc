@@ -50,6 +50,22 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   return out;
 }
 
+// The batches of groups whose bitmaps one search reads ahead at most, the nearest to `group` first.
+std::vector<allocator::ReadBatch> batches_around(std::uint32_t group,
+                                                 const allocator::Tunables& tunables,
+                                                 const state::MountedGeometry& geometry) {
+  std::vector<allocator::ReadBatch> out;
+  for (std::uint32_t first = 0; first < geometry.groups; first = out.back().next) {
+    const std::uint32_t count = std::max(allocator::prefetch_batch(tunables, geometry, first), 1u);
+    out.push_back({first, std::min(first + count, geometry.groups)});
+  }
+  std::ranges::stable_sort(out, {}, [group](const allocator::ReadBatch& batch) {
+    if (group < batch.first) return batch.first - group;
+    return group >= batch.next ? group - batch.next + 1 : 0u;
+  });
+  return out;
+}
+
 // The policy of the first long-term kernel.
 const Policy* default_policy() {
   const auto all = allocator::policies();
@@ -130,6 +146,7 @@ class Session::Replays {
   [[nodiscard]] Result<Followed> find_order(const Setup& recorded, bool beside);
   [[nodiscard]] Status place_otherwise(const Setup& recorded, Followed& best);
   [[nodiscard]] Status find_order_again(const Setup& recorded, Followed& best) const;
+  [[nodiscard]] Status find_early_reads(const Setup& recorded, Followed& best);
   [[nodiscard]] Status read_trims();
 
   const state::Source& source_;
@@ -138,6 +155,7 @@ class Session::Replays {
   std::optional<WarmStart> warm_;
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
+  std::vector<allocator::ReadBatch> early_reads_;  // of the runs to come
   // How a first pass decided.
   struct FirstPass {
     std::uint64_t differing = 0;  // decisions, from the trace
@@ -152,7 +170,7 @@ TraceFacts Session::Replays::facts() const {
   const TraceStart from = start();
   const bool discards = trace_.summary().count(trace::EventKind::discard_blocks) > 0 ||
                         (from.from != nullptr && source_.geometry.discard);
-  return {from.loaded, from.from, discards, trims_};
+  return {from.loaded, from.from, discards, trims_, early_reads_};
 }
 
 template <class Driver, class... Inputs>
@@ -312,7 +330,7 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
     E4R_TRY(out, follow_as<OrderSearch>(recorded, false));
     in_vain = out.run.engine->agreement().differing() < differing ? 0 : in_vain + 1;
   }
-  if (warm_) E4R_CHECK(place_otherwise(recorded, out));
+  E4R_CHECK(warm_ ? place_otherwise(recorded, out) : find_early_reads(recorded, out));
   E4R_CHECK(find_order_again(recorded, out));
   return out;
 }
@@ -347,6 +365,49 @@ Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) 
   }
 }
 
+// Read-ahead may have found bitmaps in memory. Tries this for all groups, and then for the batches
+// around the first decision that differs, as long as fewer decisions differ.
+Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best) {
+  constexpr std::size_t kMostBatches = 16;             // for one decision
+  constexpr std::uint64_t kMostDecisions = 5'000'000;  // in all tries
+  const allocator::ReadAheadRules& rules = recorded.policy->kernel.read_ahead;
+  if (!rules.reads || rules.without_reads) return {};
+  const state::MountedGeometry& geometry = source_.geometry;
+  std::uint64_t decisions = 0;
+  // Keeps `reads` if fewer decisions differ with them than without.
+  const auto improves = [&](std::vector<allocator::ReadBatch> reads) -> Result<bool> {
+    const Agreement& before = best.run.engine->agreement();
+    decisions += before.requests;
+    std::swap(early_reads_, reads);
+    Result<Followed> next = follow_as<OrderSearch>(recorded, false);
+    if (!next.ok()) return next.error();
+    const bool better = next->run.engine->agreement().differing() < before.differing();
+    if (better)
+      best = *std::move(next);
+    else
+      std::swap(early_reads_, reads);
+    return better;
+  };
+  const auto agreement = [&]() -> const Agreement& { return best.run.engine->agreement(); };
+  if (agreement().differing() == 0) return {};
+  E4R_TRY(const bool at_once, improves({{0, geometry.groups}}));
+  if (at_once) return {};
+  while (agreement().differing() > 0 && agreement().differing() < agreement().identical) {
+    bool better = false;
+    std::size_t tries = 0;
+    for (const allocator::ReadBatch& batch :
+         batches_around(agreement().divergences.front().group, recorded.tunables, geometry)) {
+      if (++tries > kMostBatches || decisions > kMostDecisions) break;
+      std::vector<allocator::ReadBatch> reads = early_reads_;
+      reads.push_back(batch);
+      E4R_TRY(better, improves(std::move(reads)));
+      if (better) break;
+    }
+    if (!better) break;
+  }
+  return {};
+}
+
 // Searches with the progress of commits that the search before has found, as long as more decisions
 // come out as recorded.
 Status Session::Replays::find_order_again(const Setup& recorded, Followed& best) const {
@@ -365,6 +426,7 @@ Status Session::Replays::find_order_again(const Setup& recorded, Followed& best)
 // Follows in the order that a first pass has found, unless that is the order of the trace.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   E4R_CHECK(read_trims());
+  early_reads_.clear();
   E4R_TRY(Followed best, find_order(recorded, beside));
   const Schedule& found = static_cast<const OrderSearch&>(*best.run.engine).found();
   if (!found.empty()) {
@@ -372,6 +434,7 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
     best = std::move(ordered);
   }
   inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
+  inputs_.early_reads = early_reads_;
   return best;
 }
 
@@ -408,6 +471,7 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
       if (agreement.differing() == 0) break;
       if (i == standing && standing > 0 && agreement.reaches(Agreement::kSuffices)) break;
       if (i >= std::max(standing, kAlwaysTried) && !agreement.reaches(Agreement::kNear)) break;
+      early_reads_.clear();
       E4R_TRY(const bool may_be_better, may_follow_better(recorded));
       if (!may_be_better) continue;
     }
@@ -421,6 +485,7 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
     }
   }
   inputs_ = std::move(inputs);
+  early_reads_ = inputs_.early_reads;
   return best;
 }
 
@@ -510,6 +575,13 @@ std::vector<const Policy*> Session::allowed() const {
 
 const WarmStart* Session::warm() const {
   return replays_->warm();
+}
+
+std::uint64_t Session::groups_read_early() const {
+  std::uint64_t out = 0;
+  for (const allocator::ReadBatch& batch : replays_->inputs().early_reads)
+    out += batch.next - batch.first;
+  return out;
 }
 
 }  // namespace e4r::replay

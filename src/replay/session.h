@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -115,6 +116,8 @@ class Session {
   [[nodiscard]] std::vector<const allocator::Policy*> allowed() const;
   // What follow() completed; null before follow().
   [[nodiscard]] const WarmStart* warm() const;
+  // How many groups have early reads (InputTable), as follow() found by agreement.
+  [[nodiscard]] std::uint64_t groups_read_early() const;
 
  private:
   class Replays;

@@ -163,7 +163,7 @@ std::string html_facts(const ReplayReport& report) {
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
   if (report.recorded && !report.workload) out += fact(fidelity_fact(report));
-  for (std::string line : {choice_text(report), doubt_text(report)})
+  for (std::string line : {choice_text(report), doubt_text(report), early_reads_text(report)})
     if (!line.empty()) {
       line.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(line.front())));
       out += fact(line);

@@ -251,6 +251,7 @@ std::string replay_json(const ReplayReport& report) {
   if (report.workload) document["workload"] = workload_json(*report.workload);
   document["not_modelled"] = not_modelled_json(report);
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
+  if (report.groups_read_early > 0) document["groups_read_early"] = report.groups_read_early;
   if (report.choice) document["choice"] = choice_json(*report.choice);
   if (report.recorded) document["recorded"] = recorded_json(report);
   document["runs"] = std::move(runs);

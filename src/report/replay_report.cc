@@ -178,6 +178,14 @@ std::string other_requests(const stats::KnownCounters& stats, std::uint64_t clos
 
 }  // namespace
 
+std::string early_reads_text(const ReplayReport& report) {
+  if (report.groups_read_early == 0) return {};
+  return fmt::format(
+      "the bitmaps of {} of {} groups are assumed to have been in memory before a search read them "
+      "ahead (found by agreement)",
+      format_count(report.groups_read_early), format_count(report.superblock.groups));
+}
+
 std::string choice_text(const ReplayReport& report) {
   if (!report.choice || report.release.empty()) return {};
   const PolicyChoice& choice = *report.choice;

@@ -89,6 +89,7 @@ struct ReplayReport {
   std::vector<NotModelled> not_modelled;  // empty when nothing is known of the mount
   // What a file system that had been mounted before held in memory, as far as the trace shows it.
   std::optional<replay::WarmStart> warm;
+  std::uint64_t groups_read_early = 0;  // Session::groups_read_early()
   // How far the model follows the recorded kernel on this trace, which is what the answers are
   // worth.
   std::optional<replay::Agreement> recorded;
@@ -113,6 +114,8 @@ struct ReplayReport {
 // Says how the policy was chosen. Empty if the release allows one policy and it is that one, or if
 // the release is unknown.
 [[nodiscard]] std::string choice_text(const ReplayReport& report);
+// Says which reads of bitmaps were assumed to have ended early. Empty if no reads were.
+[[nodiscard]] std::string early_reads_text(const ReplayReport& report);
 // Says that no policy is the recorded kernel's, and which is the nearest. Empty if one is, if
 // nothing tells, or if the caller named the policy.
 [[nodiscard]] std::string doubt_text(const ReplayReport& report);

@@ -75,7 +75,8 @@ std::string header(const ReplayReport& report) {
 // Whose policy it is that follows the recorded kernel.
 std::string whose_policy(const ReplayReport& report) {
   std::string text;
-  for (const std::string& line : {choice_text(report), doubt_text(report)})
+  for (const std::string& line :
+       {choice_text(report), doubt_text(report), early_reads_text(report)})
     if (!line.empty()) text += fmt::format("       {}\n", escape(line));
   return text;
 }
