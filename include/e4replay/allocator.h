@@ -18,7 +18,7 @@ namespace e4replay {
 // Flags of a request, with the kernel's values (EXT4_MB_*, fs/ext4/ext4.h, Linux 6.1).
 namespace request_flag {
 inline constexpr std::uint32_t merge = 0x0001;
-inline constexpr std::uint32_t data = 0x0020;  // for a file's data; otherwise for metadata
+inline constexpr std::uint32_t data = 0x0020;  // set for file data, clear for metadata
 inline constexpr std::uint32_t noprealloc = 0x0040;
 inline constexpr std::uint32_t goal_only = 0x0100;
 inline constexpr std::uint32_t try_goal = 0x0200;
@@ -32,15 +32,15 @@ struct Request {
   std::uint64_t ino = 0;        // must not be 0
   std::uint32_t len = 0;        // clusters, 1 to clusters_per_group
   std::uint32_t logical = 0;    // first file block of the clusters
-  std::uint64_t goal = 0;       // a block of the device to start near; 0: the first one
+  std::uint64_t goal = 0;       // device block to allocate near; 0: the first block
   std::uint64_t file_size = 0;  // bytes (i_size)
-  bool open_for_write = true;   // whether somebody has the file open for writing
+  bool open_for_write = true;   // a process has the file open for writing
   std::uint32_t flags = request_flag::data;
-  std::uint32_t cpu = 0;  // small files share a preallocation of their CPU
-  // The mapped neighbours in the file, before and behind. A device block of 0 means that there is
-  // no neighbour.
-  std::uint64_t left_block = 0, right_block = 0;      // blocks of the device
-  std::uint32_t left_logical = 0, right_logical = 0;  // blocks of the file
+  std::uint32_t cpu = 0;  // selects the preallocations that small files share
+  // The nearest mapped blocks of the file to the left and to the right. A device block of 0 means
+  // that there is none.
+  std::uint64_t left_block = 0, right_block = 0;      // device blocks
+  std::uint32_t left_logical = 0, right_logical = 0;  // file blocks
 };
 
 // A run of clusters in one group, and its first block in the file.
@@ -48,7 +48,7 @@ struct Extent {
   std::uint32_t group = 0;
   std::uint32_t start = 0;    // cluster in the group
   std::uint32_t len = 0;      // clusters
-  std::uint32_t logical = 0;  // block of the file
+  std::uint32_t logical = 0;  // file block
 };
 
 // The outcome of a request.
@@ -57,13 +57,13 @@ struct Decision {
   bool preallocated = false;  // a preallocation served it, without a search
   std::uint64_t block = 0;    // the first block handed out
   std::uint32_t len = 0;      // clusters handed out; no more than requested
-  // the goal of the search; a start of 4,294,967,295 is the kernel's -1, no particular place
+  // The goal of the search. A start of 4,294,967,295 is the kernel's -1: no particular cluster.
   Extent goal;
-  Extent result;  // what was taken; the part beyond `len` is preallocated
+  Extent result;  // the extent that was taken; clusters beyond `len` are preallocated
   Criterion criterion = Criterion::unknown;  // the criterion that ended the search
   std::uint32_t extents_examined = 0;
   std::uint32_t groups_scanned = 0;
-  std::uint32_t flags = 0;  // flags of the request, and flags that the search set
+  std::uint32_t flags = 0;  // the request's flags, plus flags that the search set
 };
 
 // The allocator's knowledge of a group.
@@ -86,7 +86,7 @@ struct Counter {
 struct AllocatorOptions {
   std::string policy = "legacy";           // a name, "kernel:FILE" or "FILE.so"
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool loaded = false;                     // start with the buddies of all groups in memory
+  bool loaded = false;                     // start with the buddy of every group in memory
 };
 
 // The block allocator of a mounted file system, together with the state of that file system. Never
@@ -95,43 +95,45 @@ struct AllocatorOptions {
 // Movable. Not thread-safe, but two threads may use two allocators, even of the same Image.
 class Allocator {
  public:
-  // Starts with the file system of the image, just mounted. The tunables are the kernel's defaults,
-  // changed by the settings. Errors: an unknown policy; an invalid setting, with a list of the
-  // valid ones; an image that was opened without bitmaps; a kernel that does not boot.
+  // Starts from the image's file system as if it had just been mounted. The tunables are the
+  // kernel's defaults, changed by the settings. Errors: an unknown policy; an invalid setting (the
+  // message lists the valid ones); an image that was opened without bitmaps; a kernel that does not
+  // boot.
   [[nodiscard]] E4REPLAY_API static Result<Allocator> create(const Image& image,
                                                              const AllocatorOptions& options = {});
-  // The same with the start image, the mount and the tunables of a recording.
+  // Starts from the start image, the mount options and the tunables of a recording. Errors: as
+  // above.
   [[nodiscard]] E4REPLAY_API static Result<Allocator> create(const Recording& recording,
                                                              const AllocatorOptions& options = {});
   E4REPLAY_API Allocator(Allocator&&) noexcept;
   E4REPLAY_API Allocator& operator=(Allocator&&) noexcept;
   E4REPLAY_API ~Allocator();
 
-  // Serves one request. When there is no space, `success` is false. Errors: a request that no file
-  // system makes, which changes nothing; a kernel that ended.
+  // Serves one request. If there is no space, `success` is false. Errors: an invalid request, which
+  // changes nothing; a kernel that ended.
   [[nodiscard]] E4REPLAY_API Result<Decision> allocate(const Request& request);
   // Frees the blocks [first, first + count), which must be whole clusters. They can be allocated
-  // again once the running transaction has committed; without a journal, at once. `file_data`: they
-  // belong to a regular file. Errors: blocks that are not in use, are metadata or do not exist.
-  // Groups before the one with the error have then been freed.
+  // again once the running transaction has committed, or at once if there is no journal.
+  // `file_data` says whether they belong to a regular file. Errors: blocks that are not in use, are
+  // metadata or do not exist. After an error, the blocks in earlier groups have been freed.
   [[nodiscard]] E4REPLAY_API Status free(std::uint64_t first, std::uint64_t count,
                                          bool file_data = true);
-  // Commits the running transaction. What it has freed is then free.
+  // Commits the running transaction. The blocks that it freed can then be allocated.
   E4REPLAY_API void commit();
-  // Gives back preallocations of the inode: the `needed` least recently used ones, or all when
-  // `needed` is 0.
+  // Discards preallocations of the inode: the `needed` least recently used ones, or all if `needed`
+  // is 0.
   E4REPLAY_API void discard(std::uint64_t ino, std::uint32_t needed = 0);
-  // The inode was created or deleted. Its preallocations are given back.
+  // Report that the inode was created or deleted. Both discard its preallocations.
   E4REPLAY_API void make_inode(std::uint64_t ino);
   E4REPLAY_API void drop_inode(std::uint64_t ino);
 
-  // ---- The current state. With a kernel as the policy, only the bitmaps follow its decisions.
+  // ---- The current state. If the policy is a kernel, only the bitmaps reflect its decisions.
 
   // Error: `number` is not below FileSystem::groups.
   [[nodiscard]] E4REPLAY_API Result<GroupState> group(std::uint32_t number) const;
-  // The group's bitmap as it would be after a sync and an unmount: preallocations are given back
-  // and freed clusters are free. The format is the same as for Image::bitmap(). Empty when the
-  // group does not exist.
+  // The group's bitmap as it would be after a sync and an unmount: preallocations are discarded and
+  // freed clusters are free. The format is that of Image::bitmap(). Empty if the group does not
+  // exist.
   [[nodiscard]] E4REPLAY_API std::vector<std::uint64_t> bitmap(std::uint32_t number) const;
   // The free extents in the same bitmaps, with chunks of 1 MiB.
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// All of libe4replay. docs/library.md gives an overview.
+// Includes every header of libe4replay. docs/library.md gives an overview.
 #include <e4replay/allocator.h>
 #include <e4replay/event.h>
 #include <e4replay/free_extents.h>

@@ -17,7 +17,7 @@ namespace e4replay {
 // program ends.
 [[nodiscard]] E4REPLAY_API std::string_view criterion_name(Criterion criterion);
 
-// A run of clusters in one group, unchecked, as in the trace. `start` is -1 where the kernel has no
+// A run of clusters in one group, unchecked, as in the trace. `start` is -1 if the kernel gave no
 // start.
 struct RecordedExtent {
   std::uint32_t group = 0;
@@ -26,14 +26,14 @@ struct RecordedExtent {
   std::uint32_t logical = 0;  // block of the file
 };
 
-// An event of a trace, in the same form for every trace format. Fields that its kind lacks are 0.
-// The tracepoints of ext4 and jbd2 and their fields are those in include/trace/events of Linux 6.1.
+// A trace event, in the same form for every trace format. Fields that its kind lacks are 0. The
+// ext4 and jbd2 tracepoints and their fields are defined in include/trace/events of Linux 6.1.
 // docs/trace-format.md lists the fields of each kind.
 struct Event {
   std::string_view name;  // the tracepoint, such as "ext4_request_blocks", or "lost_events"; static
-  std::uint64_t time_ns = 0;  // by the recorder's clock
+  std::uint64_t time_ns = 0;  // on the recorder's clock
   std::uint64_t ino = 0;
-  std::uint64_t block = 0;  // of the device, or the number of a transaction
+  std::uint64_t block = 0;  // device block, or the ID of a transaction
   std::uint64_t count = 0;  // blocks or clusters, depending on the kind
   std::uint64_t logical = 0;
   std::uint64_t goal = 0;  // block
@@ -62,20 +62,21 @@ struct Event {
 // How to read a trace.
 struct TraceOptions {
   std::string device = {};      // "MAJOR:MINOR"; empty: all devices
-  std::string generation = {};  // of the kernel: "6.1", "6.5" or "cr1.5"; empty: detected
-  std::optional<std::string> buffer = {};  // only this instance of a trace.dat; "": the top buffer
+  std::string generation = {};  // kernel generation: "6.1", "6.5" or "cr1.5"; empty: detected
+  std::optional<std::string> buffer = {};  // only this buffer of a trace.dat; "": the top buffer
   bool lenient = false;                    // skip malformed lines instead of ending with an Error
 };
 
-// Reads events in recorded order. Not thread-safe; two readers may be used in two threads.
+// Reads events in recorded order. Not thread-safe, but two threads may use two readers.
 class EventReader {
  public:
-  // Opens a trace of any format or the trace of a capture: text of tracefs, trace-cmd or perf,
-  // trace.dat, .e4t, .e4c, compressed or not. Errors: a file that cannot be read or is not a trace;
-  // an invalid option.
+  // Opens a trace of any format, compressed or not: text from tracefs, trace-cmd or perf;
+  // trace.dat; .e4t; or the trace in a capture (.e4c). Errors: a file that cannot be read or is not
+  // a trace; an invalid option.
   [[nodiscard]] E4REPLAY_API static Result<EventReader> open(const std::string& path,
                                                              const TraceOptions& options = {});
-  // Reads also what unpacks to more than 500 times its size, which no recording does.
+  // Like open(), but accepts a file that unpacks to more than 500 times its size. No real recording
+  // does.
   [[nodiscard]] E4REPLAY_API static Result<EventReader> open_any_ratio(
       const std::string& path, const TraceOptions& options = {});
   E4REPLAY_API EventReader(EventReader&&) noexcept;

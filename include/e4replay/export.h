@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// Marks what the shared library exports.
+// Marks the symbols that the shared library exports.
 #if defined(__GNUC__)
 #define E4REPLAY_API __attribute__((visibility("default")))
 #else

@@ -13,11 +13,11 @@
 
 namespace e4replay {
 
-// The facts in the superblock. A block is a file-system block. A cluster is the unit of allocation:
-// a block, or several with bigalloc.
+// The contents of the superblock. A block is a file-system block. A cluster is the unit of
+// allocation: one block, or several with bigalloc.
 struct FileSystem {
   std::uint32_t block_size = 0;   // bytes
-  std::uint64_t blocks = 0;       // of the device, including those before group 0
+  std::uint64_t blocks = 0;       // on the device, including those before group 0
   std::uint64_t free_blocks = 0;  // according to the superblock
   std::uint32_t first_block = 0;  // the first block of group 0
   std::uint32_t groups = 0;
@@ -29,31 +29,31 @@ struct FileSystem {
   std::string uuid;  // 8-4-4-4-12 lower-case hexadecimal digits
 };
 
-// A group and its descriptor. The counts are the stored ones.
+// A group and its descriptor. The free counts are those stored in the descriptor.
 struct Group {
   std::uint64_t first_block = 0;
   std::uint32_t blocks = 0;
   std::uint32_t clusters = 0;
   std::uint32_t free_clusters = 0;
   std::uint32_t free_inodes = 0;
-  // Why nothing may be allocated in the group, as the end of a sentence; empty when it is sound.
-  // Damage in a bitmap shows once the bitmap has been read.
+  // Why nothing may be allocated in the group, worded as the end of a sentence; empty if the group
+  // is sound. Damage in a bitmap is found only when the bitmap is read.
   std::string fault;
 };
 
 struct ImageOptions {
   bool bitmaps = true;   // read all bitmaps and keep them: one bit per cluster
-  bool strict = false;   // a damaged group is an Error; otherwise all of it counts as in use
+  bool strict = false;   // a damaged group is an Error; otherwise all its clusters count as in use
   unsigned threads = 0;  // threads that read bitmaps; 0: one per CPU
 };
 
 // An ext2, ext3 or ext4 file system in a file or on a block device, or the start image of a capture
-// (.e4c). Opened only for reading; no journal is replayed.
+// (.e4c). Opened read-only; the journal is not replayed.
 //
 // Cheap to copy: copies share the data. Several threads may call member functions at once.
 class Image {
  public:
-  // Errors: a file that cannot be read, is not such a file system, or contradicts itself.
+  // Errors: a file that cannot be read, holds no such file system, or contradicts itself.
   [[nodiscard]] E4REPLAY_API static Result<Image> open(const std::string& path,
                                                        const ImageOptions& options = {});
   E4REPLAY_API Image(const Image&);
@@ -63,13 +63,13 @@ class Image {
   E4REPLAY_API ~Image();
 
   [[nodiscard]] E4REPLAY_API const FileSystem& file_system() const;
-  // Lines for a person about an unreplayed journal, recorded errors and damaged groups.
+  // Human-readable lines about an unreplayed journal, recorded errors and damaged groups.
   [[nodiscard]] E4REPLAY_API std::vector<std::string> warnings() const;
   // Error: `number` is not below file_system().groups.
   [[nodiscard]] E4REPLAY_API Result<Group> group(std::uint32_t number) const;
   // The group's bitmap. Bit k is set when cluster k is in use; the least significant bit of the
   // first word is bit 0. Bits past the group's end are set. Valid as long as the Image or a copy of
-  // it. Empty without ImageOptions::bitmaps, and when the group does not exist.
+  // it exists. Empty without ImageOptions::bitmaps, and if the group does not exist.
   [[nodiscard]] E4REPLAY_API std::span<const std::uint64_t> bitmap(std::uint32_t number) const;
 
   // Counts the free extents, with chunks of `chunk_kb` KiB (0: 1 MiB). Reads the bitmaps unless

@@ -9,12 +9,12 @@ namespace e4replay {
 
 // Receives messages while a call is running. Both members may be empty.
 struct Listener {
-  // A doubt about an input or about the answer, as one line for a person. Called on the thread that
-  // called the library.
+  // A warning about an input or about the result, as one human-readable line. Called on the thread
+  // that called the library.
   std::function<void(std::string_view line)> warn = {};
-  // The progress: `what` has finished `done` of `total` events. Return false to stop the work,
-  // which then ends with the Error "stopped". May be called on any thread, and on several at once.
-  // Must not throw.
+  // Progress: the task `what` has processed `done` of `total` events. Return false to stop the
+  // work, which then ends with the Error "stopped". May be called on any thread, and on several at
+  // once. Must not throw.
   std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)> progress = {};
 };
 

@@ -8,12 +8,12 @@
 #include <e4replay/criterion.h>
 #include <e4replay/export.h>
 
-// A policy in a file of its own. It needs only this header and no library:
+// A policy in a shared object. It needs only this header and no library:
 //   c++ -std=c++20 -O2 -shared -fPIC roomy.cc $(pkg-config --cflags e4replay) -o roomy.so
 //   e4replay replay run.e4c -p legacy,./roomy.so
 // docs/adding-a-policy.md has an example. The program that opens the file passes it a table of
-// functions (Host), which the functions below call. kInterface tells whether program and file fit:
-// the program refuses a file with another value.
+// functions (Host), which the functions below call. The program refuses a file whose kInterface
+// differs from its own.
 
 namespace e4r::allocator {
 struct Search;
@@ -26,7 +26,7 @@ struct Group;
 #pragma GCC visibility push(hidden)
 namespace e4replay::plugin {
 
-// Changes whenever files that were compiled earlier would no longer work.
+// Changes whenever previously compiled files would no longer work.
 inline constexpr std::uint32_t kInterface = 1;
 
 // An allocation request on its way through the ladder, and a block group. Both belong to the
@@ -37,68 +37,71 @@ using Group = e4r::state::Group;
 // How a rung searches a group's free space.
 enum class Scan : std::uint8_t {
   chunks,  // the first free buddy chunk of at least the goal's order
-  // every free extent in turn; aligned stripes when the goal is a multiple of the stripe
-  // (`striped`)
+  // every free extent in turn; if `striped` and the goal is a multiple of the stripe, aligned
+  // stripes
   extents,
 };
 
-// Which free extents a scan examines. An extent consists of as many buddy chunks as cover the goal.
+// Which free extents a scan examines. An extent is made of adjacent buddy chunks, just enough to
+// cover the goal.
 enum class Lengths : std::uint8_t {
   all,
-  long_ones,  // those in runs no shorter than the goal
+  long_ones,  // extents in runs no shorter than the goal
   long_runs,  // only the first extent of each such run
 };
 
-// One criterion of a ladder. It says which group is next, whether the group is good enough, how to
-// search it, and what to do when none is left. All functions must be pure except `choose` and
-// `leave`, which may change the search's goal length and flags. Several threads call them at once,
-// for different searches. They must not throw.
+// One criterion of a ladder. It chooses the next group, decides whether the group is good enough
+// and how to search it, and defines what happens when no group is left. All functions must be pure
+// except `choose` and `leave`, which may change the search's goal length and flags. Several threads
+// call them at once, for different searches. They must not throw.
 struct Rung {
-  // Identifies the rung in counts and reports: a name of its own, of letters, digits, '.', '_' and
-  // '-'; or, without a name, a criterion of the library. It must be unique in the ladder. Rungs of
-  // several files with the same name share a row of a report. A process can have four such names.
+  // Identifies the rung in counts and reports: either a new name, made of letters, digits, '.', '_'
+  // and '-', or, if `name` is null, one of the library's criteria. It must be unique in the ladder.
+  // Rungs of several files with the same name share one row of a report. A process can have at most
+  // four new names.
   const char* name = nullptr;
   Criterion criterion = Criterion::unknown;
-  const char* meaning = "";  // one line for people
+  const char* meaning = "";  // one human-readable line
   // A fast rung skips groups whose buddy is not loaded.
   bool fast = false;
   Scan scan = Scan::extents;
-  bool striped = false;  // may search by stripe
+  bool striped = false;  // may search for aligned stripes
   Lengths lengths = Lengths::all;
-  // Whether the rung is tried at all for this search.
+  // Whether this search tries the rung at all.
   bool (*applies)(const Search&) = nullptr;
-  // A group with fewer free clusters is refused without a further look.
+  // A group with fewer free clusters is rejected without further checks.
   std::uint32_t (*least_free)(const Search&) = nullptr;
   // Whether a loaded group is good enough.
   bool (*good)(const Search&, const Group&) = nullptr;
-  // The next group from the order lists, which must be is_usable(); nullopt when the rung is done.
-  // Any other group ends the replay with an error. Null: the rung walks from group to group, as
+  // Returns the next group from the order lists, or nullopt when the rung is done. A group that is
+  // not is_usable() ends the replay with an error. If null, the rung walks from group to group, as
   // every rung does on a file system without lists.
   std::optional<std::uint32_t> (*choose)(Search&) = nullptr;
   // Called when the rung found nothing. May be null.
   void (*leave)(Search&) = nullptr;
   const char* tunable = nullptr;  // name of the tunable that only this rung reads; null: no tunable
-  // What a rung taken from the library asks of kernels that keep sets of groups instead of lists.
-  // Null: the rung walks on such kernels.
+  // Set only in rungs copied from the library: how the rung chooses groups on kernels that keep
+  // sets of groups instead of lists. If null, the rung walks on such kernels.
   void (*classes)() = nullptr;
 };
 
 // A tunable that the policy adds. `--set NAME=VALUE` sets it and tunable() reads it. A process can
-// have eight. Two files may add the same one if all four members are equal.
+// have at most eight. Two files may add the same tunable if all four members are equal.
 struct Tunable {
   const char* name = nullptr;     // lower-case letters, digits and '_'
-  const char* meaning = nullptr;  // one line for people
+  const char* meaning = nullptr;  // one human-readable line
   std::uint64_t fallback = 0;     // the default
   std::uint64_t max = 0;          // the largest accepted value
 };
 
-// A ladder on a kernel, with texts for people. All of it must remain valid until the program ends.
+// A ladder, the kernel whose other rules apply, and descriptions. Everything that it points to must
+// remain valid until the program ends.
 struct Policy {
   const char* name = "";     // letters, digits, '.', '_' and '-'; not the name of another policy
   const char* summary = "";  // one line
   const char* source = "";   // where its behaviour is defined
   // The kernel whose other rules apply (read-ahead, stripes, streams, preallocations), given as the
-  // name of a policy of the library: "legacy", "linux-7.3".
+  // name of a built-in policy, such as "legacy" or "linux-7.3".
   const char* kernel = "legacy";
   const Rung* ladder = nullptr;
   std::size_t rungs = 0;
@@ -106,7 +109,7 @@ struct Policy {
   std::size_t tunable_count = 0;
 };
 
-// The table of functions that the program passes to the file. Until then the file must not use it.
+// The table of functions that the program passes to the file. The file must not call them earlier.
 struct Host {
   std::uint32_t interface;
 
@@ -114,7 +117,7 @@ struct Host {
   // Returns false if the ladder has no such rung.
   bool (*rung)(const char* policy, Criterion criterion, Rung* out);
 
-  // About a search; lengths are in clusters.
+  // Functions for a search. Lengths are in clusters.
   std::uint32_t (*asked_len)(const Search&);
   std::uint32_t (*goal_len)(const Search&);
   std::uint32_t (*full_goal_len)(const Search&);
@@ -128,20 +131,20 @@ struct Host {
   void (*set_goal_len)(Search&, std::uint32_t len);
   void (*count_group)(Search&);
 
-  // About the file system.
+  // Functions for the file system.
   std::uint32_t (*groups)(const Search&);
   std::uint32_t (*orders)(const Search&);
   std::uint32_t (*clusters_per_group)(const Search&);
   const Group* (*group)(const Search&, std::uint32_t number);
-  // About the order lists: groups by the order of their largest free chunk, and by that of their
-  // average free run. Returns the first group of a list, or the one after a given group; null at
-  // the end.
+  // The order lists: groups by the order of their largest free chunk, and by the order of their
+  // average free run. Each function returns the first group of a list, or the one after a given
+  // group; null at the end.
   const Group* (*first_by_largest)(const Search&, std::uint32_t order);
   const Group* (*next_by_largest)(const Search&, std::uint32_t order, const Group&);
   const Group* (*first_by_average)(const Search&, std::uint32_t order);
   const Group* (*next_by_average)(const Search&, std::uint32_t order, const Group&);
 
-  // About a group; sizes are in clusters.
+  // Functions for a group. Sizes are in clusters.
   std::uint32_t (*number)(const Group&);
   std::uint32_t (*free_clusters)(const Group&);
   std::uint32_t (*free_runs)(const Group&);
@@ -150,16 +153,16 @@ struct Host {
   bool (*is_damaged)(const Group&);
 };
 
-// The program's table; set before the policy is made.
+// The program's table, set before the function of E4REPLAY_POLICY runs.
 inline const Host* host = nullptr;
 
 // ---- About a search.
 
-// The requested clusters.
+// The number of requested clusters.
 [[nodiscard]] inline std::uint32_t asked_len(const Search& search) {
   return host->asked_len(search);
 }
-// The clusters that the search looks for. A rung may have shortened them.
+// The number of clusters that the search looks for. A rung may have reduced it.
 [[nodiscard]] inline std::uint32_t goal_len(const Search& search) {
   return host->goal_len(search);
 }
@@ -194,7 +197,7 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline bool has_lists(const Search& search) {
   return host->has_lists(search);
 }
-// Whether the lists may give the group to the file.
+// Whether a rung may take the group from the lists for this file.
 [[nodiscard]] inline bool is_usable(const Search& search, std::uint32_t group) {
   return host->is_usable(search, group);
 }
@@ -202,7 +205,7 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline std::uint64_t tunable(const Search& search, const char* name) {
   return host->tunable(search, name);
 }
-// Counts a group in mb_stats. `choose` must call it for each group that it looks at.
+// Counts a considered group in mb_stats. `choose` must call it for each group that it looks at.
 inline void count_group(Search& search) {
   host->count_group(search);
 }
@@ -219,7 +222,7 @@ inline void count_group(Search& search) {
 [[nodiscard]] inline std::uint32_t clusters_per_group(const Search& search) {
   return host->clusters_per_group(search);
 }
-// The group of that number; the first group unless `number` is below groups().
+// The group with that number, or the first group if `number` is not below groups().
 [[nodiscard]] inline const Group& group(const Search& search, std::uint32_t number) {
   return *host->group(search, number);
 }
@@ -288,7 +291,7 @@ class List {
   return host->is_damaged(group);
 }
 
-// ---- Rungs of the library, to use as they are or with changed fields. Call these inside the
+// ---- Rungs of the library, to be used unchanged or with changed fields. Call these inside the
 // function of E4REPLAY_POLICY.
 
 [[nodiscard]] inline Rung rung(const char* policy, Criterion criterion) {
@@ -309,7 +312,8 @@ class List {
 [[nodiscard]] inline Rung cr3() {
   return rung("legacy", Criterion::cr3);
 }
-// The rungs of 6.12 that differ: CR1 that skips short extents, and the trimmed goal.
+// The rungs of Linux 6.12 that differ from 6.1: a CR1 that skips short extents, and the rung that
+// trims the goal.
 [[nodiscard]] inline Rung goal_fast() {
   return rung("linux-6.12", Criterion::cr1);
 }
@@ -317,7 +321,7 @@ class List {
   return rung("linux-6.12", Criterion::best_avail);
 }
 
-// Functions that rungs of the library use.
+// Functions that the library's rungs use.
 [[nodiscard]] inline bool always(const Search&) {
   return true;
 }

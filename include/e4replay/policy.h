@@ -9,19 +9,20 @@
 
 namespace e4replay {
 
-// An allocation policy: a ladder of rungs on the rules of a kernel.
+// An allocation policy: a ladder of rungs, combined with the other rules of a kernel.
 struct PolicyInfo {
   std::string name;
-  std::string alias;     // a second name; may be empty. find_policy() knows builds, too: "el9_4"
+  std::string alias;     // a second name; may be empty. find_policy() also accepts distribution
+                         // builds: "el9_4"
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
-  std::string kernel;    // the versions whose other rules it uses
+  std::string kernel;    // the kernel versions whose other rules it uses
   std::string verified;  // what its decisions were compared with, in one line; empty: nothing
   std::vector<std::string> rungs;     // names, in the order in which the rungs are tried
   std::vector<std::string> tunables;  // names of the tunables that can affect its decisions
 };
 
-// All policies of the library; policies of kernels are in the order in which kernels adopted their
+// All built-in policies. Those that model kernels are in the order in which kernels adopted the
 // rules. Thread-safe.
 [[nodiscard]] E4REPLAY_API std::vector<PolicyInfo> policies();
 // Finds a policy by its name or alias. The Error lists the known names.

@@ -18,10 +18,10 @@ namespace e4replay {
 struct RecordingOptions {
   std::string image = {};  // a capture (.e4c), or the start image
   std::string trace = {};  // empty: `image` is a capture
-  // A file with the tunables of the recorded kernel; empty: takes the tunables of the capture, or
-  // of the file beside the trace.
+  // A file with the tunables of the recorded kernel. If empty, they are taken from the capture, or
+  // from the tunables file next to the trace.
   std::string tunables_file = {};
-  TraceOptions events = {};  // if no device is given, the only or the busiest one
+  TraceOptions events = {};  // without a device: the busiest one
   bool strict = false;       // as in ImageOptions
   unsigned threads = 0;      // as in ImageOptions
 };
@@ -34,10 +34,11 @@ class Recording {
   // Errors: a file that cannot be read; a trace of another image.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open(const RecordingOptions& options,
                                                            const Listener& listener = {});
-  // The same for a capture.
+  // Opens a capture.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open(const std::string& capture,
                                                            const Listener& listener = {});
-  // Reads also what unpacks to more than 500 times its size, which no recording does.
+  // Like open(), but accepts a file that unpacks to more than 500 times its size. No real recording
+  // does.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open_any_ratio(
       const RecordingOptions& options, const Listener& listener = {});
   E4REPLAY_API Recording(const Recording&);
@@ -48,7 +49,7 @@ class Recording {
 
   // The file system before the first event, with its bitmaps.
   [[nodiscard]] E4REPLAY_API Image image() const;
-  // A reader of the recorded device's events, at the first one.
+  // A reader of the recorded device's events, positioned at the first event.
   [[nodiscard]] E4REPLAY_API EventReader events() const;
   [[nodiscard]] E4REPLAY_API std::uint64_t event_count() const;
   // The release of the recorded kernel, as `uname -r` prints it; empty if unknown.

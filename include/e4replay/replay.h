@@ -17,10 +17,10 @@
 namespace e4replay {
 
 struct ReplayOptions {
-  // names, "kernel:FILE" or "FILE.so"; empty: the recorded kernel's policy and similar ones
+  // Names, "kernel:FILE" or "FILE.so". If empty: the recorded kernel's policy and similar ones.
   std::vector<std::string> policies = {};
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool force = false;    // answer even if the model does not follow the recorded kernel
+  bool force = false;    // report even if the model does not follow the recorded kernel
   bool check = false;    // verify the allocator's invariants during the replay
   unsigned threads = 0;  // policies replayed at once; 0: one per CPU
 };
@@ -37,14 +37,14 @@ struct ReplayOptions {
 struct VerifyOptions {
   std::string policy = {};                 // empty: the policy of the recorded kernel
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool free_run = false;                   // report on the run that decides alone to the end
-  bool check = false;                      // as in ReplayOptions
+  bool free_run = false;  // report on the run that never adopts the recorded decisions
+  bool check = false;     // as in ReplayOptions
   unsigned threads = 0;
 };
 
-// Compares the decisions of a policy with the decisions of the recorded kernel, as `e4replay
-// verify` does. Errors: an unknown policy; an invalid setting; a recording without closed
-// decisions; "stopped".
+// Compares the decisions of a policy with those of the recorded kernel, as `e4replay verify` does.
+// A decision is closed if the trace contains its outcome. Errors: an unknown policy; an invalid
+// setting; a recording without closed decisions; "stopped".
 [[nodiscard]] E4REPLAY_API Result<Report> verify(const Recording& recording,
                                                  const VerifyOptions& options = {},
                                                  const Listener& listener = {});
@@ -52,8 +52,8 @@ struct VerifyOptions {
 // One request of a replay and the policy's decision. One decision of the recorded kernel may take
 // several requests in a replay, or none if its blocks were already handed out.
 struct ReplayedDecision {
-  std::uint64_t number = 0;   // the recorded decision, counted from 1 among the closed ones
-  std::uint64_t event = 0;    // its request in the recording, counted from 1
+  std::uint64_t number = 0;   // number of the recorded decision among the closed ones, from 1
+  std::uint64_t event = 0;    // number of its request event in the recording, from 1
   std::uint64_t ino = 0;      // the inode that asked for blocks
   std::uint32_t logical = 0;  // first file block of the clusters
   std::uint32_t asked = 0;    // clusters requested
@@ -63,12 +63,13 @@ struct ReplayedDecision {
 // not throw.
 using DecisionVisitor = std::function<bool(const ReplayedDecision& decision)>;
 
-// A recording that has been followed once, so that each further point costs one replay. This is the
-// basis of `e4replay sweep`. Cheap to copy. Several threads may call point() at once.
+// A recording that the model has followed once, so that each point (a policy and its settings)
+// costs only one replay. This is the basis of `e4replay sweep`. Cheap to copy. Several threads may
+// call point() at once.
 class Sweep {
  public:
-  // Errors: as for replay(). The Sweep keeps a copy of the listener and calls its `progress` for
-  // the points as well.
+  // Errors: as for replay(). The Sweep keeps a copy of the listener and also reports the progress
+  // of points to it.
   [[nodiscard]] E4REPLAY_API static Result<Sweep> follow(const Recording& recording,
                                                          bool force = false,
                                                          const Listener& listener = {});

@@ -18,7 +18,7 @@ namespace e4replay {
 // A figure: a count or a ratio; empty if the column does not have the figure.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
-// Which direction of a figure is better. none: it tells what was done, not how well.
+// Whether a lower or a higher figure is better. `none`: the figure says nothing about quality.
 enum class Better : std::uint8_t { none, lower, higher };
 
 // One column of a report. The recorded kernel comes first if its figures are known, then each
@@ -33,8 +33,8 @@ struct Row {
   std::string key;  // path in JSON documents, with '/' between levels: "free_extents/count"
   std::string section, label;  // as in the table
   Better better = Better::none;
-  bool shown = false;         // in the whole table (`e4replay replay --all`)
-  Value start;                // of the start image, where it has such a figure
+  bool shown = false;         // the full table (`e4replay replay --all`) has the row
+  Value start;                // for the start image; empty if it has no such figure
   std::vector<Value> values;  // one for each column
 };
 
@@ -47,15 +47,15 @@ struct Divergence {
   std::string modelled;        // the model's decision, in the same form
 };
 
-// How many decisions of a model match the decisions of the recorded kernel. Counts decisions that
-// the trace closed.
+// How many decisions of a model match those of the recorded kernel. Only closed decisions count:
+// those whose outcome the trace contains.
 struct Agreement {
   std::uint64_t decisions = 0;
-  std::uint64_t identical = 0;  // in everything that the trace shows
+  std::uint64_t identical = 0;  // equal in every field that the trace shows
   std::uint64_t same_block = 0;
   std::uint64_t same_length = 0;
   std::uint64_t same_criterion = 0;
-  std::uint64_t races = 0;  // not identical, while another thread was at work
+  std::uint64_t races = 0;  // not identical, but another thread's work overlapped
   std::optional<Divergence> first;
   // Whether all decisions are identical and there is at least one.
   [[nodiscard]] bool complete() const { return decisions > 0 && identical == decisions; }
@@ -74,17 +74,16 @@ class Report {
   [[nodiscard]] E4REPLAY_API std::vector<Column> columns() const;
   // All rows, in the order of the table.
   [[nodiscard]] E4REPLAY_API std::vector<Row> rows() const;
-  // The value in a row, found by its key, and a column. Empty when the row or the column does not
-  // exist.
+  // The value of a column in the row with that key. Empty if the row or the column does not exist.
   [[nodiscard]] E4REPLAY_API Value value(std::string_view key, std::size_t column) const;
-  // The free extents at the end of a column, in blocks, with chunks of 1 MiB. nullopt when there is
+  // The free extents after the column's run, in blocks, with chunks of 1 MiB. nullopt if there is
   // no such column.
   [[nodiscard]] E4REPLAY_API std::optional<FreeExtents> free_extents(std::size_t column) const;
   // The free extents of the start image.
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents_before() const;
 
-  // For a verification: how far the policy decides as the recorded kernel did. Otherwise: how far
-  // the model follows that kernel, which tells how reliable the answers are.
+  // For a verification: how many of the policy's decisions match the recorded kernel's. Otherwise:
+  // how many of the model's do, which shows how reliable the other figures are.
   [[nodiscard]] E4REPLAY_API Agreement agreement() const;
   // For a verification: whether every decision, group and counter equals the kernel's. Otherwise
   // false.

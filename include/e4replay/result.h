@@ -12,8 +12,8 @@
 
 namespace e4replay {
 
-// An error as one line for a person: what, where, and what to try. Has no newline or full stop at
-// the end.
+// An error as one human-readable line: what failed, where, and what to try. It does not end in a
+// newline or a full stop.
 struct Error {
   std::string message;
 };
