@@ -14,7 +14,7 @@ namespace bitmap = state::bitmap;
 
 namespace {
 
-// Flags that only the allocator sets. A request that has them already is damaged.
+// Flags that only the allocator sets. A request that already has one of them is damaged.
 constexpr std::uint32_t kOwnFlags =
     mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
@@ -43,7 +43,7 @@ void start_search(const state::MountedGeometry& geometry, const Request& request
   search.loses_best = request.inputs.loses_best;
 }
 
-// Copies the request and who makes it.
+// Copies the request, its inode and its CPU.
 void copy_request(const Search& from, Search& to) {
   to.ino = from.ino;
   to.cpu = from.cpu;
@@ -55,7 +55,7 @@ void copy_request(const Search& from, Search& to) {
   to.goes_on_from = from.goes_on_from;
 }
 
-// Fills in what the outcome of the search shows to the outside.
+// Copies the visible outcome of the search to the decision.
 void show(const Search& search, Decision& out) {
   out.orig = search.orig;
   out.goal = search.goal;
@@ -70,7 +70,8 @@ void show(const Search& search, Decision& out) {
   out.conflicts = search.conflicts;
 }
 
-// Says which answers hung on what the trace lacks. `out.inputs`: what the request was decided with.
+// Notes which inputs that the trace lacks could have changed the decision. `out.inputs` holds the
+// inputs that were used.
 void note_guesses(const Geometry& geometry, const Tunables& tunables, const Request& request,
                   Decision& out) {
   if (request.inputs_exact || out.prealloc) return;
@@ -194,10 +195,10 @@ std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& gu
   return trial.unsure ? std::nullopt : std::optional(false);
 }
 
-// Finds the groups that a search must skip for an outcome that the guide confirms, as if other CPUs
-// held their locks: `group`, and that of each further find that the guide does not confirm. Empty
-// if no such outcome is found. `trial` has the request of `begun`, which is the search at its
-// start.
+// Finds the groups that the search must skip, as if other CPUs held their locks, to reach an
+// outcome that the guide confirms. Skips `group` first, then the group of each further outcome that
+// the guide does not confirm. Returns an empty set if the guide confirms no outcome. `begun` is the
+// search at its start; `trial` has the same request.
 PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
                                        Search& trial) const {
   PassedOver passed = begun.passed_over;
@@ -213,8 +214,8 @@ PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group,
   return {};
 }
 
-// Decides whether to serve the request for the file or for the CPU's locality group.
-// `has_prealloc`: whether a preallocation of the inode serves it.
+// Decides whether to serve the request for the file or for the CPU's locality group. `has_prealloc`
+// says whether a preallocation of the inode serves the request.
 Mode Allocator::choose_mode(const Request& request, bool has_prealloc, Search& search) {
   if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0)
     return Mode::unknown;
@@ -238,7 +239,8 @@ Mode Allocator::choose_mode(const Request& request, bool has_prealloc, Search& s
   return mode;
 }
 
-// Normalises the request. Returns the size step used; unknown when the size does not matter.
+// Normalises the request. Returns the size step that it used, or `unknown` if the size does not
+// matter.
 SizeStep Allocator::set_goal(const Request& request, Search& search) {
   if (search.extsize != 0) search.goal.len = aligned_len(search);
   search.goal_len = search.goal.len;
@@ -310,15 +312,15 @@ void Allocator::search_guided(Search& search) {
   GroupSearch(search, policy_).run(streams_, start_);
 }
 
-// Learns from which goal the request's stream goes on.
+// Determines the goal from which the request's stream continues.
 void Allocator::read_stream(const Request& request, Search& search) const {
   if ((search.flags & mb::stream_alloc) == 0) return;
   search.goes_on_from = search.guide == nullptr ? request.inputs.goes_on_from
                                                 : search.guide->goes_on_from(streams_, request.ino);
 }
 
-// Searches. When there is no space, gives back preallocations and tries again, by the retry rules
-// of ext4_mb_new_blocks for a single writer.
+// Searches. If there is no space, discards preallocations and tries again, by the retry rules of
+// ext4_mb_new_blocks for a single writer.
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
   const PreallocRules& rules = policy_.kernel.preallocs;
@@ -384,8 +386,9 @@ bool Allocator::place_best(Search& search) const {
   return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
 }
 
-// Serves the request from a new preallocation that keeps the rest. Returns null when that is
-// impossible: the request then gets what it needs, and the rest has no owner.
+// Serves the request from a new preallocation that keeps the rest. Returns null if that is
+// impossible. The request then gets the clusters that it needs, and the rest belongs to no
+// preallocation.
 Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
   if (!place_best(search)) {
     search.best.len = search.orig.len;
@@ -409,7 +412,7 @@ void Allocator::collect(const Search& search) {
   if (search.found > tunables_.mb_max_to_scan) ++counters_.breaks;
 }
 
-// Uses the dictated result instead of a result of the search.
+// Takes the dictated result in place of a search result.
 void Allocator::impose(Search& search) {
   const Extent& want = search.guide->dictated().result;
   search.conflicts += state_.force_take(want.group, want.start, want.len, held_);

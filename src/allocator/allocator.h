@@ -15,7 +15,7 @@
 namespace e4r::allocator {
 
 // Multiblock allocation as in ext4_mb_new_blocks (Linux 6.1), with the ladder of any policy. An
-// allocator works on one state. It has the same counters as the kernel's mb_stats.
+// allocator works on one state. Its counters are those of the kernel's mb_stats.
 class Allocator {
  public:
   Allocator(state::FsState& state, const Policy& policy, const Tunables& tunables);
@@ -23,18 +23,19 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // Serves a request of at least one cluster. Without a guide the allocator decides alone.
+  // Serves a request of at least one cluster. Without a guide, the allocator makes every choice
+  // itself.
   Decision allocate(const Request& request, Guide* guide = nullptr);
 
-  // The decision that a search for the goal would reach. Changes nothing. `search` is under way and
-  // has no goal yet (Guide::size).
+  // Returns the decision that a search for the goal would reach. Changes nothing. `search` is in
+  // progress and has no goal yet (Guide::size).
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
 
-  // Whether the decision would be the one that the guide dictates. Empty if the policy would
-  // load groups by itself. Changes nothing.
+  // Whether the decision would be the one that the guide dictates. nullopt if the policy itself
+  // would load groups. Changes nothing.
   [[nodiscard]] std::optional<bool> would_decide_so(const Request& request, Guide& guide);
 
-  // Sets the observer of the next decisions; null removes it.
+  // Sets the observer of later decisions; null removes it.
   void observe(SearchObserver* observer) { observer_ = observer; }
 
   // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently
@@ -45,12 +46,12 @@ class Allocator {
 
   // Generates the group's buddy unless it is loaded.
   void load_group(std::uint32_t group);
-  // The same for a caller that does not allocate: the lazy-init thread, or a read of mb_groups. The
-  // thread reads bitmaps in batches of mb_prefetch groups, from group 0 on, and generates some of
-  // their buddies (ext4_run_li_request, Linux 6.1). In a trace without ext4_prefetch_bitmaps, a
-  // batch shows only by the first of its groups that is loaded.
+  // Loads the group for a caller that does not allocate: the lazy-init thread, or a read of
+  // mb_groups. The thread reads bitmaps in batches of mb_prefetch groups, starting at group 0, and
+  // generates some of their buddies (ext4_run_li_request, Linux 6.1). A trace without
+  // ext4_prefetch_bitmaps shows only the first group of a batch that is loaded.
   void load_by_others(std::uint32_t group);
-  // Counts a loaded group's buddy that was generated again because its page had been reclaimed.
+  // Counts a buddy of a loaded group that was regenerated because its page had been reclaimed.
   void note_reload() { ++counters_.buddies_generated; }
   // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
   // around the last group.
@@ -59,11 +60,12 @@ class Allocator {
   // Uses these tunables from now on, except for those that a mount fixes (Decider::retune).
   void retune(const Tunables& tunables);
 
-  // Adds what existed before the first request. False for a preallocation that cannot have existed.
+  // Adds a preallocation or a stream goal that existed before the first request. Returns false for
+  // a preallocation that cannot have existed.
   bool plant(const PlantedPrealloc& planted) { return preallocs_.plant(planted); }
   void plant(const std::vector<PlantedStreamGoal>& planted) { streams_.plant(planted); }
 
-  // What requests have left for later ones, for a caller that keeps or restores it.
+  // State that requests leave for later requests, for callers that save or restore it.
   [[nodiscard]] const StreamGoals& streams() const { return streams_; }
   [[nodiscard]] StreamGoals& own_streams() { return streams_; }
   [[nodiscard]] SearchStart& search_start() { return start_; }
@@ -106,7 +108,7 @@ class Allocator {
   Search::Fault fault_;
   SearchStart start_;
   SearchObserver* observer_ = nullptr;
-  // Which clusters of a dictated result were in use; empty when all were free.
+  // Clusters of a dictated result that were already in use; empty if all were free.
   std::vector<std::uint64_t> held_;
 };
 

@@ -9,12 +9,11 @@
 
 namespace e4r::allocator {
 
-// What /proc/fs/ext4/DEV/mb_stats counts (struct ext4_sb_info s_bal_*, Linux 6.1), per criterion
-// where the kernel does. extents_scanned per criterion and len_goal_hits come with the CR1.5
-// posting. All counts are of events, except preallocated and discarded: clusters.
-// The hits of Criterion::past_last are counted twice. They have their own place, and they are also
-// useless loops of the first rung, where the kernel's mb_stats shows them
-// (GroupRules::counts_past_last).
+// The counters of /proc/fs/ext4/DEV/mb_stats (struct ext4_sb_info s_bal_*, Linux 6.1), kept per
+// criterion where the kernel does so. The CR1.5 posting added extents_scanned per criterion and
+// len_goal_hits. `preallocated` and `discarded` count clusters; all others count events. Hits of
+// Criterion::past_last are counted twice: under their own criterion, and as useless loops of the
+// first rung, where the kernel's mb_stats shows them (GroupRules::counts_past_last).
 struct Counters {
   struct PerCriterion {
     std::uint64_t hits = 0;
@@ -22,8 +21,9 @@ struct Counters {
     std::uint64_t useless_loops = 0;
     std::uint64_t bad_suggestions = 0;
     std::uint64_t extents_scanned = 0;
-    // Groups that another CPU had locked. A kernel looks at the lock before it considers a group
-    // and again behind that (ext4_mb_scan_group, Linux 6.18), so it may have considered them.
+    // Groups that another CPU had locked. The kernel checks the lock both before and after it
+    // counts a group as considered (ext4_mb_scan_group, Linux 6.18), so some of them may be counted
+    // there too.
     std::uint64_t passed_over = 0;
   };
   std::array<PerCriterion, mb::kCriteria> by_criterion{};
@@ -41,9 +41,9 @@ struct Counters {
   std::uint64_t buddies_generated = 0;
   std::uint64_t preallocated = 0;
   std::uint64_t discarded = 0;
-  std::uint64_t groups_left = 0;  // because another CPU held their lock (Request::held)
-  // False for a kernel without mb_stats, which shows only closing events: requests, groups_scanned,
-  // extents_scanned and hits. Every other count is unknown, and 0 here.
+  std::uint64_t groups_left = 0;  // skipped because another CPU held their lock (Request::held)
+  // False for a kernel without mb_stats. Only the closing events of its trace are known: they give
+  // requests, groups_scanned, extents_scanned and hits. Every other count is unknown and 0 here.
   bool complete = true;
 
   // Groups considered, summed over all criteria; empty if they are unknown.

@@ -19,12 +19,11 @@ namespace e4r::allocator {
 // A kernel's own account: the contents of files in /proc/fs/ext4/DEVICE.
 struct KernelAccount {
   std::string mb_groups;
-  std::string mb_stats;  // empty: the kernel has none, as most before 5.13 (Counters::complete)
+  std::string mb_stats;  // empty if the kernel has none, as most before 5.13 (Counters::complete)
 };
 
-// Decides where blocks go, and holds the file system for which it decides. It is either the model
-// (Model) or the code of a kernel (guest::KernelDecider). Replay and ageing know only this
-// interface.
+// Decides where blocks go, and holds the state of the file system. It is either the model (Model)
+// or the code of a kernel (guest::KernelDecider). Replay and ageing use only this interface.
 //
 // The groups and clusters that a caller names must exist. Not thread-safe.
 class Decider {
@@ -33,33 +32,33 @@ class Decider {
 
   // Serves a request of at least one cluster. Only the model follows a guide.
   virtual Decision allocate(const Request& request, Guide* guide) = 0;
-  // Frees clusters of one group. They become usable when the running transaction has ended, or at
-  // once; this depends on the mount. `file_data`: they belong to a regular file. Returns false and
-  // changes nothing when some of them cannot be freed.
+  // Frees clusters of one group. They can be allocated again when the running transaction has
+  // ended, or at once, depending on the mount. `file_data` says whether they belong to a regular
+  // file. Returns false and changes nothing if some of them cannot be freed.
   virtual bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
                     bool file_data) = 0;
   // Returns clusters that were just handed out and are not needed.
   virtual bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
-  // Begins to commit the running transaction, which takes no more frees. The transaction before it
-  // has ended.
+  // Begins to commit the running transaction; later frees belong to the next one. The transaction
+  // before it has ended.
   virtual void begin_commit() = 0;
   // The transaction that began to commit has ended.
   virtual void end_commit() = 0;
-  // That transaction has given back what was freed up to an event of the trace, and has not ended.
+  // That transaction has returned the clusters freed up to an event of the trace, and has not
+  // ended.
   virtual void commit_until(std::uint64_t event) = 0;
-  // It has probably given back what was freed up to an event. Changes nothing but how later frees
-  // merge (state::FreedMerging).
+  // That transaction has probably returned the clusters freed up to an event. This affects only how
+  // later frees merge (state::FreedMerging).
   virtual void unlink_until(std::uint64_t event) = 0;
   // Later frees belong to this event of the trace.
   virtual void note_event(std::uint64_t event) = 0;
-  // With -o discard: lets the worker send the device at most this many discards of what commits
-  // have given back (Discards::work). Returns how many it sent.
+  // With -o discard, lets the worker send at most `most` discards for clusters that commits have
+  // returned (Discards::work). Returns how many it sent.
   virtual std::uint64_t send_discards(std::uint64_t most) = 0;
-  // Continues a FITRIM in one group until it has sent at most this many runs. Returns how many it
-  // sent.
+  // Continues a FITRIM in one group and sends at most `most` runs. Returns how many it sent.
   virtual std::uint64_t trim(Trim& trim, std::uint64_t most) = 0;
-  // Takes the free ones among these clusters and gives them back, for a discard whose details are
-  // unknown.
+  // Takes those of these clusters that are free and gives them back, for a discard whose details
+  // are unknown.
   virtual void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
 
   // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently
@@ -73,7 +72,7 @@ class Decider {
   // does not allocate (the lazy-init thread, a read of mb_groups).
   virtual void load_group(std::uint32_t group) = 0;
   virtual void load_by_others(std::uint32_t group) = 0;
-  // A loaded group's buddy was generated again.
+  // The buddy of a loaded group was regenerated.
   virtual void note_reload() = 0;
   // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
   // around the last group.
@@ -90,19 +89,19 @@ class Decider {
   [[nodiscard]] virtual const Policy& policy() const = 0;
   [[nodiscard]] virtual const Tunables& tunables() const = 0;
 
-  // Sets the observer of the next decisions; null removes it. Only the model reports its steps.
+  // Sets the observer of later decisions; null removes it. Only the model reports its steps.
   virtual void observe(SearchObserver* observer) = 0;
-  // Notes the locks of every request from now on. `LockNotes` must outlive the decider. A kernel's
-  // requests take longer when they are noted.
+  // Records the locks of every request from now on. `notes` must outlive the decider. This makes a
+  // kernel's requests slower.
   virtual void note_locks(LockNotes& notes) = 0;
-  // An Error once it can no longer decide. After that, every call does nothing.
+  // An Error once the decider can no longer decide. Every later call does nothing.
   [[nodiscard]] virtual Status status() const = 0;
-  // Ends the decider's work: the caller asks nothing more.
+  // Ends the decider's work. The caller makes no further requests.
   [[nodiscard]] virtual Status finish() = 0;
   // The kernel's files, after finish(); null when no kernel decides.
   [[nodiscard]] virtual const KernelAccount* account() const = 0;
-  // What was sent to the device. Null unless this is a model on a mount that discards or that a
-  // FITRIM has trimmed.
+  // The discards sent to the device. Null unless this is a model of a mount that discards or on
+  // which a FITRIM has run.
   [[nodiscard]] virtual const Discards* discards() const = 0;
 };
 

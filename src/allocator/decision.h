@@ -13,7 +13,7 @@
 
 namespace e4r::allocator {
 
-// All that a decision shows to the outside: the contents of the closing trace event.
+// The visible outcome of a decision: the contents of the closing trace event.
 struct Decision {
   bool prealloc = false;  // served from a preallocation, without a search
   bool success = false;
@@ -21,23 +21,23 @@ struct Decision {
   std::uint32_t goal_len = 0;  // clusters; the goal's length before a rung trimmed it
   std::uint32_t found = 0;
   std::uint32_t groups_scanned = 0;
-  mb::Criterion criterion = mb::Criterion::unknown;  // the criterion of a search
+  mb::Criterion criterion = mb::Criterion::unknown;  // the criterion that ended the search
   std::uint32_t flags = 0;
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
   std::uint64_t block = 0;      // first block handed out
   std::uint32_t len = 0;        // clusters handed out; the rest of `result` is preallocated
-  DecisionInputs inputs;        // what it was decided with
-  std::uint32_t conflicts = 0;  // clusters of a dictated result that were in use already
-  std::uint64_t ns = 0;         // that a kernel's code took; 0: not measured
-  // It hung on the size of the file, or on whether it is open for writing, and the trace has
-  // neither: e4replay has chosen what goes with all that the trace shows.
+  DecisionInputs inputs;        // inputs that the decision used
+  std::uint32_t conflicts = 0;  // clusters of a dictated result that were already in use
+  std::uint64_t ns = 0;         // time that a kernel's code took; 0: not measured
+  // The decision depends on the file's size, or on whether the file is open for writing, and the
+  // trace does not contain it. e4replay assumed a value that fits everything in the trace.
   bool size_guessed = false, writers_guessed = false;
 };
 
-// A hash of all answers in the order of the requests: 64-bit FNV-1a over each answer's first block
-// (8 bytes) and length in clusters (4 bytes), little-endian. Both are 0 when there was no space.
-// Equal decisions give equal hashes.
+// A hash of all decisions in request order: 64-bit FNV-1a over each decision's first block (8
+// bytes) and length in clusters (4 bytes), little-endian. Both are 0 if there was no space. Equal
+// decisions give equal hashes.
 class DecisionHash {
  public:
   void add(std::uint64_t block, std::uint32_t clusters) {
@@ -49,7 +49,7 @@ class DecisionHash {
 
  private:
   static constexpr std::uint64_t kPrime = 0x100000001b3ull;
-  // Powers of kPrime: n bytes of zero multiply the hash by the n-th.
+  // Powers of kPrime. Hashing n zero bytes multiplies the hash by the n-th power.
   template <std::size_t kCount>
   static constexpr std::array<std::uint64_t, kCount + 1> powers() {
     std::array<std::uint64_t, kCount + 1> out = {1};
@@ -67,23 +67,23 @@ class DecisionHash {
   std::uint64_t value_ = 0xcbf29ce484222325ull;
 };
 
-// The clock of User Mode Linux has ticks of so many nanoseconds (TIMER_MULTIPLIER in
-// arch/um/kernel/time.c), so no single time is known better.
+// The resolution of User Mode Linux's clock in nanoseconds (TIMER_MULTIPLIER in
+// arch/um/kernel/time.c). No single time is more exact.
 inline constexpr std::uint64_t kGuestTick = 256;
 
-// How long a kernel's code took for requests, in nanoseconds. Models are not timed.
+// The times that a kernel's code took for requests, in nanoseconds. Models are not timed.
 class DecisionTimes {
  public:
   // Adds the time of a decision; ignores one that was not timed (ns is 0).
   void add(const Decision& decision);
 
   [[nodiscard]] bool empty() const { return times_.empty(); }
-  // The mean of all times. Like the next two functions, returns nothing if no request was timed.
+  // The mean of all times. This and the next two functions return nullopt if no request was timed.
   [[nodiscard]] std::optional<std::uint64_t> mean() const;
-  // The time that `share` of the requests, from 0 to 1, did not exceed.
+  // The time that a share of the requests did not exceed. `share` is from 0 to 1.
   [[nodiscard]] std::optional<std::uint64_t> percentile(double share) const;
-  // The mean for the requests that ended in `criterion`; `unknown` stands for those that a
-  // preallocation served.
+  // The mean for the requests whose search ended in `criterion`; `unknown` selects the requests
+  // that a preallocation served.
   [[nodiscard]] std::optional<std::uint64_t> mean_of(mb::Criterion criterion) const;
 
  private:

@@ -7,8 +7,8 @@ namespace e4r::allocator {
 
 namespace {
 
-// Skips free runs that are too short. Returns the end of the next run that is long enough, which
-// begins at trim.start; 0 without such a run.
+// Skips free runs that are too short. Sets trim.start to the start of the next run that is long
+// enough and returns its end, or 0 if there is no such run.
 std::uint32_t find_run(const state::FsState& state, const state::Group& group, Trim& trim) {
   const std::uint32_t clusters = state.geometry().clusters_in(trim.group);
   const state::bitmap::ConstWords words = state.words(group);
@@ -69,8 +69,8 @@ std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t mo
   return go_on(state, trim, most);
 }
 
-// Sends up to `most` runs. The last one stays in use, unless `most` is kAll. The kernel looks for
-// the next run as soon as it has given one back, so the next call does that.
+// Sends up to `most` runs. The last one stays in use unless `most` is kAll. The kernel looks for
+// the next run as soon as it has given the previous one back; the next call does both.
 std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
   state::Group& group = state.group(trim.group);
   if (group.corrupt || group.need_init) trim.done = true;

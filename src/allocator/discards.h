@@ -12,7 +12,8 @@
 
 namespace e4r::allocator {
 
-// How many discards were sent, and how many blocks they cover. A block counts each time it is sent.
+// The number of discards sent, and the number of blocks that they cover. A block counts each time
+// it is sent.
 struct DiscardCounts {
   std::uint64_t issued = 0;
   std::uint64_t blocks = 0;
@@ -24,8 +25,7 @@ struct DiscardCounts {
   friend bool operator==(const DiscardCounts&, const DiscardCounts&) = default;
 };
 
-// A search for free runs among some clusters of one group, to discard them
-// (ext4_try_to_trim_range).
+// A search in part of one group for free runs to discard (ext4_try_to_trim_range).
 struct Trim {
   std::uint32_t group = 0;
   std::uint32_t start = 0, end = 0;  // clusters; `end` is one past the last
@@ -35,38 +35,39 @@ struct Trim {
   bool even_trimmed = false;
   bool done = false;
 
-  // Names the FITRIM at this group, from 1; 0 for the worker (FsState::Discarding::by).
+  // The number of the FITRIM, from 1, or 0 for the worker (FsState::Discarding::by).
   std::uint64_t number = 0;
 
   // The progress of the search.
   bool begun = false;
-  bool from_first = false;  // it began at the group's first cluster
-  bool all = false;         // it covers the group from the first cluster to the end
-  std::uint64_t seen = 0;   // free clusters that were passed
+  bool from_first = false;  // the search began at the group's first cluster
+  bool all = false;         // it covered the group from the first cluster to the end
+  std::uint64_t seen = 0;   // free clusters that the search has passed
 };
 
-// What a mount with -o discard, and FITRIM, tell the device (ext4_process_freed_data,
+// The discards that FITRIM and a mount with -o discard send to the device (ext4_process_freed_data,
 // ext4_discard_work, ext4_trim_all_free, ext4_try_to_trim_range and ext4_trim_extent in
 // fs/ext4/mballoc.c; Linux 6.1.192, 6.12.117 and 7.3.4 have the same rules).
 //
-// A commit returns all that its transaction freed to the buddies, and puts the extents on a list. A
-// worker handles the extents in the order of the list. For each extent it sends the runs that are
-// free at that time and begin inside the extent. The last run may reach beyond the extent's end,
-// within the group. A run is in use while it is sent. Thus the worker does not send what has been
-// allocated again. It sends free space to the right of an extent once more, but not free space to
-// its left. Clusters that a mount frees at once are sent as they are, before they become free.
+// A commit returns the extents that its transaction freed to the buddies, and puts them on a list.
+// A worker handles the extents in list order. For each extent it sends the runs that are free at
+// that time and begin inside the extent. The last run may reach beyond the extent's end, within the
+// group. A run is marked as in use while it is sent. Thus the worker does not send clusters that
+// have been allocated again. It sends free space to the right of an extent once more, but not free
+// space to its left. On a mount that frees clusters at once, they are sent unchanged before they
+// become free.
 //
 // FITRIM visits the groups of its range that have at least minlen free clusters, and sends their
-// free runs of at least minlen clusters in order. The last run may reach beyond the range. A group
-// that was searched from its first cluster to its last is marked as trimmed (Group::trimmed),
-// whether by the worker or by a FITRIM of any minlen. FITRIM skips it until something is freed in
-// it. A FITRIM with a lower minlen than the previous one does not skip it, even if the previous one
-// was for other groups.
+// free runs of at least minlen clusters in order. The last run may reach beyond the range. When the
+// worker or a FITRIM of any minlen has searched a group from its first cluster to its last, the
+// group is marked as trimmed (Group::trimmed). Later FITRIMs skip it until a cluster of it is
+// freed. A FITRIM with a lower minlen than the previous FITRIM does not skip it, even if the
+// previous one visited other groups.
 class Discards {
  public:
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
-  // Queues the extents that a commit has given back.
+  // Queues the extents that a commit has returned.
   void commit(const std::vector<state::FreedList::Entry>& given_back);
   // Sends clusters that are about to be freed at once.
   void free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
@@ -75,16 +76,16 @@ class Discards {
   // group and put back, which may move the group to the end of its lists. Unless `most` is kAll,
   // the last run stays in use until the next call. Returns how many runs were sent.
   std::uint64_t work(state::FsState& state, std::uint64_t most);
-  // The same for FITRIM in one group; loads the group. `trim` is done as soon as a call finds that
-  // no run that is free now is left to send.
+  // Does the same for a FITRIM in one group, which it loads. `trim.done` is set by the call that
+  // finds no further free run.
   std::uint64_t work(state::FsState& state, Trim& trim, std::uint64_t most);
 
-  // What the worker still has to look at, in order.
+  // The extents that the worker has not finished, in order.
   [[nodiscard]] const std::deque<Trim>& pending() const { return pending_; }
   void restore(std::deque<Trim> pending) { pending_ = std::move(pending); }
 
   [[nodiscard]] const DiscardCounts& counts() const { return counts_; }
-  // All that was sent, in order.
+  // All ranges that were sent, in order.
   [[nodiscard]] const std::vector<BlockRange>& sent() const { return sent_; }
 
  private:

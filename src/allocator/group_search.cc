@@ -85,7 +85,7 @@ void GroupSearch::climb(std::size_t rung) {
   }
 }
 
-// Whether the rung goes through the groups by number instead of asking the lists.
+// Whether the rung walks the groups by number instead of asking the lists.
 bool GroupSearch::walks(const Rung& rung) const {
   return rung.choose == nullptr || !state_.has_lists() || !indexed_;
 }
@@ -102,7 +102,7 @@ void GroupSearch::step(std::uint32_t& group) const {
   group = group + 1 >= search_.groups ? 0 : group + 1;
 }
 
-// Moves `group` to the next one from the index. False: the index has no further group.
+// Sets `group` to the next one from the index. Returns false if the index has no further group.
 bool GroupSearch::ask_next(const Rung& rung, std::uint32_t& group) {
   const auto next = ask(rung);
   search_.tell(&SearchObserver::on_index, rung.criterion, search_.goal.len, next);
@@ -138,8 +138,8 @@ void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   if (good) scan(rung, state_.group(group));
 }
 
-// Runs one rung from the goal's group on, by walking or by the order lists. Returns the next rung
-// to run if nothing was found.
+// Runs one rung, starting at the goal's group, by walking or by the order lists. Returns the index
+// of the rung to run next if nothing was found.
 std::size_t GroupSearch::run_rung(std::size_t index) {
   const Rung& rung = policy_.ladder[index];
   auto& counters = search_.counters[rung.criterion];
@@ -185,10 +185,10 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
   return index + 1;
 }
 
-// Runs one rung on a kernel that keeps sets: mb_max_linear_groups groups from the goal's group on,
-// then the rung's classes (ext4_mb_scan_groups, Linux 6.12.117). If the linear part went exactly
-// once round all groups, the kernel has moved on to the next criterion and asks for that one's
-// classes.
+// Runs one rung on a kernel that keeps sets: it walks mb_max_linear_groups groups, starting at the
+// goal's group, then searches the rung's classes (ext4_mb_scan_groups, Linux 6.12.117). If the walk
+// covered all groups exactly once, the kernel has already moved to the next criterion and searches
+// that criterion's classes.
 std::size_t GroupSearch::run_classes(std::size_t index) {
   const Rung& rung = policy_.ladder[index];
   const std::uint32_t groups = search_.groups;
@@ -219,7 +219,8 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   return index + 1;
 }
 
-// Searches the rung's classes in the groups from `from` on, then in the groups before it.
+// Searches the rung's classes, first in the groups from `from` to the last, then in the groups
+// before `from`.
 void GroupSearch::search_classes(const Rung& rung, std::uint32_t from) {
   const GroupClasses classes = rung.classes(search_);
   const auto search = [&](std::uint32_t first, std::uint32_t end) {
@@ -249,7 +250,8 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
 }
 
 std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uint32_t left) {
-  // Read-ahead is a side effect of walking, so walk while it can still do something.
+  // Walking has read-ahead as a side effect, so skip nothing while read-ahead can still load
+  // groups.
   if (read_ahead_.pending()) return 0;
   const std::uint32_t groups = search_.groups;
   const std::uint32_t least = rung.least_free(search_);
@@ -266,7 +268,8 @@ std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uin
   return steps;
 }
 
-// Whether to scan the group. Loads its buddy if the rung may do so (ext4_mb_good_group_nolock).
+// Whether to scan the group. Loads its buddy if the rung may load groups
+// (ext4_mb_good_group_nolock).
 bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
   const Group& group = state_.group(number);
   ++search_.counters[rung.criterion].groups_considered;
@@ -398,7 +401,7 @@ void GroupSearch::check_limits(Group& group, bool finished) {
     take_best(group);
 }
 
-// Takes the best candidate out of the group, cut to the goal's length.
+// Takes the best candidate, cut to the goal's length, out of the group.
 void GroupSearch::take_best(Group& group) {
   search_.best.len = std::min(search_.best.len, search_.goal.len);
   search_.best.logical = search_.goal.logical;

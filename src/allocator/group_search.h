@@ -12,8 +12,8 @@
 namespace e4r::allocator {
 
 // Searches the groups for one request (ext4_mb_regular_allocator and its callees): first the goal,
-// then one rung after the other. At the end, search.status is `found` and the clusters are taken
-// from the state, or nothing was found.
+// then one rung after the other. If the search succeeds, search.status is `found` and the clusters
+// have been taken from the state.
 class GroupSearch {
  public:
   GroupSearch(Search& search, const Policy& policy)
@@ -24,8 +24,8 @@ class GroupSearch {
         read_ahead_(search, policy.kernel.read_ahead),
         indexed_(is_indexed(policy.kernel.groups.indexed, search.state.geometry().extents)) {}
 
-  // Runs the whole search. A stream's request starts where the stream of its inode goes on, unless
-  // the rules give all searches one starting place.
+  // Runs the whole search. A stream's request starts where the stream of its inode left off, unless
+  // the rules choose the starting place of all searches.
   void run(const StreamGoals& streams, const SearchStart& start);
 
  private:
@@ -50,8 +50,8 @@ class GroupSearch {
   bool ask_next(const Rung& rung, std::uint32_t& group);
   std::optional<std::uint32_t> ask(const Rung& rung);
   void visit(const Rung& rung, std::uint32_t group);
-  // Counts groups that a walk would only count, starting at `group`, and moves `group` past them.
-  // Returns how many, at most `left`.
+  // Counts the groups from `group` on that a walk would only count, and moves `group` past them.
+  // Returns how many there were, at most `left`.
   std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);
   bool good_enough(const Rung& rung, std::uint32_t group);
   bool leave(std::uint32_t group);
@@ -71,9 +71,9 @@ class GroupSearch {
   const Policy& policy_;
   const StripeRules& stripes_;
   ReadAhead read_ahead_;
-  bool indexed_;              // the index of groups, if there is one, serves this file
-  bool walked_ = false;       // the linear part of the next rung has been walked already
-  bool after_round_ = false;  // the next rung runs even if it does not apply
+  bool indexed_;              // searches for this file may use the index, if there is one
+  bool walked_ = false;       // the linear part of the next rung has already been walked
+  bool after_round_ = false;  // the next rung runs even if it does not apply to the request
 };
 
 }  // namespace e4r::allocator

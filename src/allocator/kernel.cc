@@ -9,7 +9,7 @@
 namespace e4r::allocator {
 namespace {
 
-// Removes a number from the front of `text`.
+// Parses a number at the front of `text` and removes it.
 bool take_number(std::string_view& text, std::uint32_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 
-// "el9_4" of "5.14.0-427.el9_4.x86_64"; empty if it is no build of Red Hat.
+// Returns "el9_4" for "5.14.0-427.el9_4.x86_64"; empty if it is not a Red Hat build.
 std::string_view build_of(std::string_view release) {
   const auto dot = release.find(".el");
   if (dot == std::string_view::npos) return {};
@@ -49,12 +49,12 @@ std::string_view build_of(std::string_view release) {
   return is_version ? build : std::string_view();
 }
 
-// Whether `part` is `whole`, or names a part of it: "el8_10" of "el8".
+// Whether `part` is `whole`, or names a part of it, as "el8_10" does of "el8".
 bool is_part_of(std::string_view part, std::string_view whole) {
   return part.starts_with(whole) && (part.size() == whole.size() || part[whole.size()] == '_');
 }
 
-// "5.15.0-139-generic" says which kernel the distribution began with.
+// A release such as "5.15.0-139-generic" names only the kernel on which the distribution is based.
 bool hides_patch(const Release& number, std::string_view release) {
   const auto dash = release.find('-');
   return number.patch == 0 && dash != std::string_view::npos &&
@@ -125,7 +125,7 @@ const Kernel kLinux6_12 = {
 
 namespace {
 
-// Linux 6.17 to 7.3, or a variant that starts searches elsewhere or remembers goals differently.
+// Linux 6.17 to 7.3, or a variant that starts searches elsewhere or restores goals differently.
 constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
                             const GoalRules& remembers = {.of_groups = false}) {
   Kernel kernel = kSince6_17;

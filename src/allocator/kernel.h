@@ -21,17 +21,18 @@ namespace e4r::allocator {
 
 struct Policy;
 
-// A kernel release without its suffix: "6.18.44-foo" is 6.18.44, "6.14" is 6.14.0.
+// A kernel release without its suffix: "6.18.44-foo" becomes 6.18.44, and "6.14" becomes 6.14.0.
 struct Release {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
   std::uint32_t patch = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): it takes what the compiler makes of this for a 0
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check mistakes a 0 that the compiler generates for a
+  // null pointer
   friend constexpr auto operator<=>(const Release&, const Release&) = default;
 };
 inline constexpr std::uint32_t kAnyPatch = UINT32_MAX;  // the last patch of a range without an end
 
-// Releases from `first` to `last`, both included.
+// The releases from `first` to `last`, inclusive.
 struct ReleaseRange {
   Release first;
   Release last;
@@ -40,16 +41,16 @@ struct ReleaseRange {
 // The numbers at the start of a release; nullopt unless it begins with MAJOR.MINOR.
 [[nodiscard]] std::optional<Release> parse_release(std::string_view text);
 
-// Whether a kernel was built for Lustre's servers: "4.18.0-553.27.1.el8_lustre.x86_64".
+// Whether a kernel was built for Lustre servers, such as "4.18.0-553.27.1.el8_lustre.x86_64".
 [[nodiscard]] bool is_of_lustre(std::string_view release);
 
-// Whether the policy may be that of the release: one of Policy::releases holds it, or, for a build
-// of Red Hat ("5.14.0-427.el9_4.x86_64"), Policy::builds. A distribution that prints no stable
-// release ("5.15.0-139-generic") may have any of them. False if the text is not a release.
-// None stands for a build of Lustre's servers.
+// Whether a kernel of that release may follow the policy. Policy::releases must contain the
+// release, or Policy::builds if it is a Red Hat build ("5.14.0-427.el9_4.x86_64"). A distribution
+// that hides the stable release ("5.15.0-139-generic") matches any patch level. False if the text
+// is not a release, and for Lustre server builds.
 [[nodiscard]] bool stands_for(const Policy& policy, std::string_view release);
 
-// How a search by stripe uses the stripe (s_stripe, ext4_mb_scan_aligned).
+// How a search for aligned stripes uses the stripe (s_stripe, ext4_mb_scan_aligned).
 struct StripeRules {
   // True: the stripe is converted to clusters; one that is not a whole number of clusters is
   // ignored. False: the number of blocks is used as a number of clusters.
@@ -71,7 +72,7 @@ inline constexpr StripeRules kStripe6_5 = {
 inline constexpr StripeRules kStripe6_8 = {
     .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
 
-// The stripe of `blocks` blocks in the unit of the rules; 0: no stripe.
+// Converts a stripe of `blocks` blocks to the unit of the rules; 0: no stripe.
 [[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules, const Geometry& geometry,
                                              std::uint64_t blocks) {
   if (!rules.in_clusters) return blocks;
@@ -80,13 +81,13 @@ inline constexpr StripeRules kStripe6_8 = {
   return whole && clusters >= rules.least && clusters <= geometry.clusters_per_group ? clusters : 0;
 }
 
-// The distance in blocks between places aligned to a stripe of `clusters` clusters.
+// The distance in blocks between positions aligned to a stripe of `clusters` clusters.
 [[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules, const Geometry& geometry,
                                                  std::uint64_t clusters) {
   return rules.in_clusters ? geometry.to_blocks(clusters) : clusters;
 }
 
-// Files whose searches ask the index; searches for other files walk from group to group.
+// The files whose searches use the index. Searches for other files walk from group to group.
 enum class Indexed : std::uint8_t {
   every_file,       // 5.15.202, 6.1.165, 6.6.128, 6.12.77 and 6.18.10 on
   with_extents,     // earlier releases
@@ -97,65 +98,66 @@ enum class Indexed : std::uint8_t {
   return files == Indexed::every_file || (files == Indexed::with_extents) == has_extents;
 }
 
-// How the kernel finds groups of a class, and which groups it may find.
+// How the kernel finds groups, and which groups it may find.
 struct GroupRules {
-  // The index that the file system keeps with mb_optimize_scan=1 and that rungs ask: lists in order
-  // of arrival (ext4_mb_choose_next_group, 6.1), or sets in ascending order (ext4_mb_scan_groups,
-  // 6.12.117).
+  // The index that the file system keeps with mb_optimize_scan=1 and that rungs consult: lists in
+  // order of arrival (ext4_mb_choose_next_group, 6.1), or sets in ascending order
+  // (ext4_mb_scan_groups, 6.12.117).
   state::GroupIndex index;
-  // List searches also skip the groups that the inode may not use (those beyond 2^32 blocks, for
-  // files without extents). 6.1 bounds only the walk. Set searches always skip them.
+  // List searches also skip groups that the inode may not use (groups beyond 2^32 blocks, for files
+  // without extents). In 6.1, only the walk skips them. Set searches always skip them.
   bool lists_bounded;
   Indexed indexed;
-  // A criterion walks mb_max_linear_groups groups before it asks the index, so it may not look at
-  // the goal's group (up to 5.15.70). False: it walks one more.
+  // True: a criterion walks exactly mb_max_linear_groups groups before it asks the index, so with 0
+  // it may not look at the goal's group (up to 5.15.70). False: it walks one more.
   bool asks_at_once = false;
-  // When a criterion has looked at as many groups as there are, the search enters the next
-  // criterion even if it does not apply to the request (6.5 to 6.18.9).
+  // After a criterion has looked at as many groups as exist, the search enters the next criterion
+  // even if that does not apply to the request (6.5 to 6.18.9).
   bool enters_after_round = false;
   // When a walk of all groups in the last criterion does not end the search, the kernel increments
   // the criterion once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to 7.3). If
-  // the search then takes the best extent it saw, the hit is counted past the end of s_bal_cX_hits,
-  // in s_bal_cX_failed[0].
+  // the search then takes the best extent that it saw, the kernel counts the hit past the end of
+  // s_bal_cX_hits, in s_bal_cX_failed[0].
   bool counts_past_last = false;
   // All criteria except the last skip a group whose lock another CPU holds (6.12.77 to 6.12.117,
   // and 6.17 to 7.3).
   bool tries_lock = false;
 };
 
-// What the kernel does with goals.
+// How the kernel chooses, restores and tries goals.
 struct GoalRules {
-  // True: the goal of a group preallocation is remembered. False: it is reset to the requested
-  // length when the criterion finds nothing, since ext4_mb_normalize_group_request leaves
-  // ac_orig_goal_len alone (6.5 to 7.3).
+  // Whether the trimmed goal of a group preallocation is restored to its full length. If false, it
+  // is reset to the requested length when the criterion finds nothing, since
+  // ext4_mb_normalize_group_request does not set ac_orig_goal_len (6.5 to 7.3).
   bool of_groups;
-  // The goal is also restored after the criterion has walked once round all groups (6.5 and 6.14).
+  // The goal is also restored after the criterion has walked all groups once (6.5 and 6.14).
   bool after_walks = false;
   NeighbourGoal neighbour = NeighbourGoal::aimed_at;
-  // A request with EXT4_MB_HINT_GOAL_ONLY tries its goal even without EXT4_MB_HINT_TRY_GOAL. False:
-  // it gets nothing (all 5.4, and the kernels of NeighbourGoal::lost). ext4 makes no such requests.
+  // True: a request with EXT4_MB_HINT_GOAL_ONLY tries its goal even without EXT4_MB_HINT_TRY_GOAL.
+  // False: it gets nothing (all 5.4, and the kernels with NeighbourGoal::lost). ext4 makes no such
+  // requests.
   bool tries_goal_only = true;
 };
 
-// The effect of a file's extsize on requests for its blocks.
+// How a file's extsize affects requests for its blocks.
 struct AlignRules {
-  // Such requests get only aligned blocks (EXT4_MB_FORCE_ALIGN).
+  // Requests for files with an extsize get only aligned blocks (EXT4_MB_FORCE_ALIGN).
   bool forced = false;
 };
 
 // The counters that the kernel prints in /proc/fs/ext4/DEV/mb_stats, and their names.
 enum class StatNames : unsigned char {
-  none,   // there is no such file (up to 5.10.180)
+  none,   // the kernel has no such file (up to 5.10.180)
   v6_1,   // cr0_stats ... cr3_stats
   v6_5,   // cr_p2_aligned_stats ... cr_any_free_stats, extents_scanned per criterion, len_goal_hits
   v6_12,  // v6_5 without bad_suggestions
   v6_17,  // v6_12 with stream_goal_hits
 };
 
-// The behaviours outside the ladder that affect decisions and differ between kernels. Each family
-// of rules is defined next to the code that follows it. A kernel picks one member of each family.
+// The behaviours outside the ladder that affect decisions and differ between kernels. Each type of
+// rules is defined next to the code that follows it.
 struct Kernel {
-  std::string_view name;  // the versions that behave like this
+  std::string_view name;  // the versions with this behaviour
   GroupRules groups;
   ReadAheadRules read_ahead;
   StripeRules stripe;
@@ -219,14 +221,14 @@ inline constexpr Kernel kSince6_17 = {
     .freed = state::FreedMerging::parent,
 };
 
-// Each kernel here and above follows fs/ext4/mballoc.c of the versions beside it.
+// Each kernel here and above follows fs/ext4/mballoc.c of the versions named in its comment.
 extern const Kernel kLinux6_1Cr1_5;      // 6.1.192 with this project's series mballoc-cr1.5
 extern const Kernel kLinux6_5;           // 6.5
 extern const Kernel kLinux6_12;          // 6.12.77 to 6.12.117
 extern const Kernel kLinux7_3;           // 6.17 to 7.3
 extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 with the patch group-goal
-// Variants of 6.17 to 7.3 that start searches elsewhere. No released kernel does.
-extern const Kernel kLinux7_3Rotalloc;  // from reading the posting for 6.18.6
+// Variants of 6.17 to 7.3 that start searches elsewhere. No released kernel does this.
+extern const Kernel kLinux7_3Rotalloc;  // modelled from the text of the posting for 6.18.6
 extern const Kernel kLinux7_3RotallocBehindGoal;
 extern const Kernel kLinux7_3LowFirst;
 extern const Kernel kLinux7_3ByCpu;
@@ -236,7 +238,7 @@ extern const Kernel kLinux7_3Forcealign;
 
 // Aligned allocation; policies/forcealign.cc describes it.
 
-// The file's extsize in blocks; 0 when it has no extsize.
+// The file's extsize in blocks; 0 if it has none.
 [[nodiscard]] inline std::uint32_t extsize_of(const AlignRules& rules, const Tunables& tunables,
                                               std::uint64_t ino) {
   if (!rules.forced || tunables.extsize <= 1) return 0;
@@ -245,7 +247,7 @@ extern const Kernel kLinux7_3Forcealign;
 }
 
 // The alignment that the request needs, in clusters; 0: no alignment. Requests for metadata and
-// with EXT4_MB_HINT_GOAL_ONLY are not aligned.
+// requests with EXT4_MB_HINT_GOAL_ONLY are not aligned.
 [[nodiscard]] inline std::uint32_t alignment_of(const AlignRules& rules, const Tunables& tunables,
                                                 const Geometry& geometry, const Request& request) {
   if ((request.flags & mb::hint_data) == 0 || (request.flags & mb::hint_goal_only) != 0) return 0;
@@ -253,13 +255,13 @@ extern const Kernel kLinux7_3Forcealign;
   return clusters > 1 ? clusters : 0;
 }
 
-// Clusters of the shortest aligned extent that holds the request.
+// The length in clusters of the shortest aligned extent that can hold the request.
 [[nodiscard]] inline std::uint32_t aligned_len(const Search& search) {
   return std::max(std::bit_ceil(search.orig.len), search.extsize);
 }
 
-// Whether the request has the form that ext4_map_blocks gives it: its length is a power of two of
-// at least extsize, and its file block is a multiple of extsize. Requests of a trace need not have
+// Whether the request has the form that ext4_map_blocks gives it: the length is a power of two and
+// at least extsize, and the file block is a multiple of extsize. A trace's requests need not have
 // this form.
 [[nodiscard]] inline bool is_aligned_request(const Search& search) {
   const std::uint64_t blocks = search.state.geometry().to_blocks(search.extsize);

@@ -9,13 +9,13 @@
 
 namespace e4r::allocator {
 
-// A decider that runs a policy's model: an allocator with its own state.
+// A decider that runs the model of a policy: an allocator with its own state.
 class Model final : public Decider {
  public:
   // `source` must outlive the object.
   Model(const state::Source& source, const Policy& policy, const Tunables& tunables);
 
-  // For callers that guide the allocator, or set up state that a kernel has only in memory.
+  // For callers that guide the allocator, or that set up state which a kernel keeps only in memory.
   [[nodiscard]] Allocator& allocator() { return allocator_; }
   [[nodiscard]] state::FsState& own_state() { return state_; }
   [[nodiscard]] Discards& own_discards() { return discards_; }
@@ -29,7 +29,7 @@ class Model final : public Decider {
   void commit_until(std::uint64_t event) override;
   void unlink_until(std::uint64_t event) override;
   void note_event(std::uint64_t event) override { state_.note_event(event); }
-  // The transaction that is committing, if one is.
+  // The number of the committing transaction, if there is one.
   [[nodiscard]] std::optional<std::uint64_t> committing() const {
     return committing_ ? std::optional(transaction_ - 1) : std::nullopt;
   }
@@ -52,7 +52,7 @@ class Model final : public Decider {
   [[nodiscard]] const Counters& counters() const override { return allocator_.counters(); }
   [[nodiscard]] const Policy& policy() const override { return allocator_.policy(); }
   [[nodiscard]] const Tunables& tunables() const override { return allocator_.tunables(); }
-  // Makes the clock the observer of every later decision.
+  // Makes clock_ the observer of every later decision.
   void note_locks(LockNotes& notes) override { clock_.emplace(policy(), notes); }
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
   [[nodiscard]] Status status() const override { return allocator_.status(); }
@@ -67,8 +67,8 @@ class Model final : public Decider {
   Allocator allocator_;
   Discards discards_;
   std::optional<StepClock> clock_;
-  std::uint64_t transaction_ = 0;  // the running one
-  bool committing_ = false;        // the one before it has not ended
+  std::uint64_t transaction_ = 0;  // the running transaction
+  bool committing_ = false;        // the previous transaction has not ended
   bool trimmed_ = false;           // a FITRIM has run
 };
 

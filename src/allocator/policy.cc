@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-// One row per policy, named after the object that its file in policies/ defines. Policies of
-// kernels are in the order in which kernels adopted their rules: 6.12.77 took over the rules
-// of 6.17.
+// One row per policy, named after the object that its file in policies/ defines. Policies that
+// model kernels are in the order in which kernels adopted their rules. (6.12.77 adopted rules of
+// 6.17.)
 // clang-format off
 #define E4R_POLICIES(row)   \
   row(linear)               \

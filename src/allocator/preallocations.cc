@@ -21,7 +21,7 @@ Prealloc* Preallocations::find_of_inode(const Request& request, const Search& se
   for (Prealloc& pa : mine->list) {
     const std::uint64_t end = pa.logical + geometry.to_blocks(pa.len);
     if (search.orig.logical < pa.logical || search.orig.logical >= end || pa.free == 0) continue;
-    // Already handed out: only a contradictory trace asks for it again.
+    // Already handed out. Only a contradictory trace requests it again.
     if (bitmap::test(pa.used, (search.orig.logical - pa.logical) >> geometry.cluster_bits))
       continue;
     if (!geometry.extents && pa.block + geometry.to_blocks(pa.len) > kMaxBlockFilePhys) continue;
@@ -178,8 +178,9 @@ void Preallocations::give_back(Prealloc& pa) {
   counters_.discarded += state_.release(pa);
 }
 
-// Puts a group preallocation into the bucket of its size, which is in ascending order. A bucket
-// that grows beyond eight gives back its smallest ones until five are left (ext4_mb_add_n_trim).
+// Puts a group preallocation into the bucket of its size, which is in ascending order. When a
+// bucket grows beyond eight, its smallest preallocations are discarded until five are left
+// (ext4_mb_add_n_trim).
 void Preallocations::requeue(const Search* search, std::uint32_t cpu, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;
@@ -220,7 +221,7 @@ bool Preallocations::discard_for(std::uint32_t needed) {
   return freed > 0;
 }
 
-// Gives back every preallocation in the group. Returns how many clusters were unused.
+// Discards every preallocation in the group. Returns the number of unused clusters.
 std::uint32_t Preallocations::discard_group(std::uint32_t number) {
   state::Group& group = state_.group(number);
   std::uint32_t freed = 0;
@@ -233,10 +234,11 @@ std::uint32_t Preallocations::discard_group(std::uint32_t number) {
   return freed;
 }
 
-// The kernel collects preallocations on a stack and releases them from its top. From a list it
-// collects the `needed` oldest, beginning at the list's end, so it releases the newest of these
-// first. From a tree it collects all by file block, so it releases the one with the highest first.
-// From a list by age it collects all from the front, so it releases the oldest first.
+// The kernel pushes preallocations onto a stack and releases them from its top. With Kept::by_use,
+// it pushes the `needed` last ones of the list, starting at the list's end, so it releases the most
+// recently used of these first. With Kept::by_block, it pushes all in order of their file blocks,
+// so it releases the one with the highest file block first. With Kept::by_age, it pushes all from
+// the front of the list, so it releases the oldest first.
 void Preallocations::discard_inode(std::uint64_t ino, std::uint32_t needed) {
   state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
   if (mine == nullptr) return;

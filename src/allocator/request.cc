@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::int64_t kMaxFileBlocks = 0xffffffff;  // EXT_MAX_BLOCKS
 
-// A range of file blocks. 64 bits let it run past the end of the file while it is being shaped.
+// A range of file blocks. 64 bits, because intermediate values may lie past the largest file block.
 struct Range {
   std::int64_t start;
   std::int64_t size;
@@ -34,13 +34,14 @@ Range predict(const Geometry& geometry, const Extent& orig, SizeStep step) {
     return {0, static_cast<std::int64_t>((16384ull << static_cast<int>(step)) >> bits)};
   if (step == SizeStep::m4) return chunk(2 * kMiB);
   if (step == SizeStep::m8) return chunk(4 * kMiB);
-  // The kernel compares clusters with blocks here, and so does this.
+  // The kernel compares clusters with blocks here; so does the model.
   const bool fits_8m = orig.len <= (8 * kMiB >> bits) || (2u << bits) <= 8192;
   if (fits_8m) return chunk(8 * kMiB);
   return {orig.logical, static_cast<std::int64_t>(geometry.to_blocks(orig.len))};
 }
 
-// Keeps the range clear of the mapped neighbours, and within one group and one file.
+// Keeps the range clear of the mapped neighbours, within one group, and within the largest file
+// size.
 void clip(const Geometry& geometry, const Extent& orig, const Request& request, Range& range) {
   const std::int64_t group = geometry.blocks_per_group;
   range.start = std::max(range.start, round_down(orig.logical, group));
@@ -78,7 +79,7 @@ void avoid_preallocs(const Geometry& geometry, const Extent& orig,
 SizeStep size_step(std::uint64_t bytes, const Geometry& geometry) {
   for (int step = 0; step <= static_cast<int>(SizeStep::m1); ++step)
     if (bytes <= 16384ull << step) return static_cast<SizeStep>(step);
-  // Small blocks limit the chunk size, so the larger steps do not exist for them.
+  // The block size limits the chunk size, so small blocks do not have the larger steps.
   const std::uint64_t max_chunk = 2ull << geometry.block_bits;
   if (bytes <= 4 * kMiB || max_chunk <= 2048) return SizeStep::m4;
   if (bytes <= 8 * kMiB || max_chunk <= 4096) return SizeStep::m8;
@@ -118,7 +119,7 @@ Normalized normalize(const Geometry& geometry, const Search& search, const Reque
   const bool meets_right = request.right_block != 0 && request.right_logical == range.end();
   const bool meets_left = request.left_block != 0 && request.left_logical + 1ll == range.start;
   if (neighbour == NeighbourGoal::lost) {
-    // Such kernels do not ask whether the place exists.
+    // Kernels with NeighbourGoal::lost do not check whether the place exists.
     if (meets_right) aim(request.right_block - size, out.lost);
     if (meets_left) aim(request.left_block + 1, out.lost);
     return out;
@@ -142,8 +143,8 @@ Mode mode_by_size(const Geometry& geometry, const Tunables& tunables, const Exte
   return closed_file ? Mode::noprealloc : Mode::stream;
 }
 
-// Without preallocation, the request ends at the end of a file that nobody has open for writing. So
-// its size is known.
+// A request without preallocation ends at the end of a file that no program has open for writing.
+// So the file's size is known.
 Mode mode_as_recorded(Mode recorded, const Geometry& geometry, const Tunables& tunables,
                       const Extent& orig, bool groups_closed_files) {
   if (recorded != Mode::noprealloc || !groups_closed_files || tunables.mb_group_prealloc == 0)

@@ -119,8 +119,9 @@ std::optional<std::uint32_t> ask_cr1_lists(Search& search) {
 
 namespace {
 
-// The good group with the shortest average on the way down from the root. The way goes right where
-// the group's average is longer than the goal, so what it meets depends on the tree's shape.
+// Descends from the root and returns the good group with the shortest average on that path. The
+// path goes right where the group's average is longer than the goal, so the groups on it depend on
+// the tree's shape.
 std::optional<std::uint32_t> descend_cr1_tree(const Search& search) {
   const state::AverageTree& tree = search.state.tree();
   if (tree.empty()) return std::nullopt;
@@ -151,7 +152,7 @@ std::optional<std::uint32_t> go_on_in_cr1_tree(Search& search) {
   return std::nullopt;
 }
 
-// Linux 5.13 to 5.19 (ext4_mb_choose_next_group_cr1).
+// CR1 of Linux 5.13 to 5.19 (ext4_mb_choose_next_group_cr1).
 std::optional<std::uint32_t> choose_cr1_by_tree(Search& search) {
   const bool again = (search.flags & mb::cr1_optimized) != 0;
   const auto group = again ? go_on_in_cr1_tree(search) : descend_cr1_tree(search);
@@ -190,7 +191,7 @@ GroupClasses cr1_classes(const Search& search) {
 
 // The criterion that Linux 6.5 put before CR2 (ext4_mb_choose_next_group_best_avail;
 // ext4_mb_scan_groups_best_avail, 6.12.117). It trims the goal to powers of two, from the goal's
-// own order down, and rounds each up to a multiple of the stripe.
+// own order downwards, and rounds each length up to a multiple of the stripe.
 
 namespace {
 

@@ -19,38 +19,40 @@ namespace e4r::allocator {
 [[nodiscard]] std::uint32_t one_cluster(const Search& search);
 
 [[nodiscard]] bool good_cr0(const Search& search, const state::Group& group);
-// The same up to 5.4: a group whose average free extent covers the goal is good enough, too.
+// CR0 up to 5.4: a group whose average free extent covers the goal is good enough, too.
 [[nodiscard]] bool good_cr0_5_4(const Search& search, const state::Group& group);
 [[nodiscard]] bool good_average(const Search& search, const state::Group& group);  // CR1
 [[nodiscard]] bool good_any(const Search& search, const state::Group& group);      // CR2, CR3
 
-// Whether the rung searches a group for places at multiples of the stripe first.
+// Whether the rung first searches a group for space at multiples of the stripe.
 [[nodiscard]] bool is_striped(const Search& search, const Rung& rung);
 
 [[nodiscard]] std::optional<std::uint32_t> choose_cr0(Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_cr1(Search& search);
-// Asks the lists that may hold a group for the whole goal, one after the other. Like choose_cr1,
+// Asks, one after the other, the lists that may hold a group for the whole goal. Like choose_cr1,
 // but does not count bad suggestions.
 [[nodiscard]] std::optional<std::uint32_t> ask_cr1_lists(Search& search);
 
-// The first group of an average-fragment list whose average free extent is at least the goal. Looks
-// at no more than `look` groups that the inode may use, and counts each for `criterion`.
+// Returns the first group of an average-fragment list whose average free extent is at least the
+// goal. Looks at no more than `look` groups that the inode may use, and counts each for
+// `criterion`.
 [[nodiscard]] std::optional<std::uint32_t> find_in_average_list(
     Search& search, std::uint32_t list, mb::Criterion criterion,
     std::uint32_t look = std::numeric_limits<std::uint32_t>::max());
 
-// The classes for the untrimmed goal (6.12.117): ext4_mb_scan_groups_p2_aligned and _goal_fast.
+// The classes for the untrimmed goal (ext4_mb_scan_groups_p2_aligned and
+// ext4_mb_scan_groups_goal_fast, 6.12.117).
 [[nodiscard]] GroupClasses cr0_classes(const Search& search);
 [[nodiscard]] GroupClasses cr1_classes(const Search& search);
 
 // Resets a trimmed goal to the length that normalisation set.
 void restore_goal(Search& search);
 
-// Whether to try best-avail. Requests without HINT_DATA cannot be shortened. A walk does not trim,
-// so it tries the rung for them as well.
+// Whether to try best-avail. Requests without HINT_DATA must not be shortened. A walk does not
+// trim, so it tries the rung for them as well.
 [[nodiscard]] bool trims(const Search& search);
-// The classes of best-avail, each with its trimmed goal. choose_best_avail does the same on the
-// order lists; each call continues from the goal that the previous one left.
+// The classes of best-avail, each with its trimmed goal. choose_best_avail() is the counterpart for
+// the order lists; each call continues from the goal that the previous call left.
 [[nodiscard]] GroupClasses trimmed_classes(const Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_best_avail(Search& search);
 
@@ -128,7 +130,7 @@ inline constexpr std::array kFourCriteria5_4 = {cr0_5_4(), loads(cr1()), cr2(), 
           .leave = restore_goal};
 }
 
-// best-avail of 6.5, which tries it for every request.
+// best-avail of 6.5, which tries the rung for every request.
 [[nodiscard]] constexpr Rung best_avail_6_5() {
   Rung rung = best_avail();
   rung.applies = always;

@@ -25,7 +25,7 @@ void ReadAhead::at(std::uint32_t at, bool fast) {
   const state::MountedGeometry& geometry = state.geometry();
   const std::uint64_t reads_before = reads_;
   const std::uint32_t count = prefetch_batch(search_.tunables, geometry, at);
-  // Read-ahead has nothing left to do after one round of all groups.
+  // After one round of all groups, read-ahead has nothing left to load.
   const std::uint32_t groups = state.group_count();
   std::uint32_t number = at;
   for (std::uint32_t i = 0; i < std::min(count, groups); ++i) {
@@ -44,8 +44,8 @@ void ReadAhead::at(std::uint32_t at, bool fast) {
 void ReadAhead::finish() {
   state::FsState& state = search_.state;
   const state::MountedGeometry& geometry = state.geometry();
-  // A kernel that finishes only the last batch counts back from where the last criterion started,
-  // unless that criterion itself has read a batch.
+  // A kernel that finishes only the last batch counts back from the group where the last criterion
+  // started, unless that criterion itself has read a batch.
   std::uint32_t number = rules_.every_batch ? end_ : next_;
   count_ = std::min(count_, state.group_count());
   for (; count_ > 0; --count_) {

@@ -37,9 +37,10 @@ class PassedOver {
   std::array<std::uint32_t, 3> groups_ = {kNoGroup, kNoGroup, kNoGroup};
 };
 
-// As Search::goes_on_from: where the last search for a stream left its goal.
+// The value of Search::goes_on_from that means: continue at the latest goal of the stream.
 inline constexpr std::uint64_t kLatestGoal = UINT64_MAX;
-// The start of a goal that names a group alone: the goals of streams since 6.17. Printed as -1.
+// The start of a goal that names only a group, as the goals of streams do since 6.17. Printed as
+// -1.
 inline constexpr std::uint32_t kNoStart = UINT32_MAX;
 
 // One allocation request on its way through the ladder (struct ext4_allocation_context).
@@ -61,39 +62,39 @@ struct Search {
 
   std::uint64_t ino = 0;  // the requesting inode and CPU
   std::uint32_t cpu = 0;
-  Extent orig;                    // the request
-  Extent goal;                    // the wanted extent; a trimming criterion may shorten it
-  Extent best;                    // the best candidate so far, then the clusters handed out
-  Extent taken;                   // the clusters taken from the bitmap, including the preallocation
-  std::uint32_t goal_len = 0;     // goal.len as normalisation set it
-  std::uint32_t flags = 0;        // of namespace mb
-  std::uint32_t order2 = 0;       // order of a power-of-two goal that the buddy can serve, or 0
-  std::uint32_t groups = 0;       // number of usable groups; files without extents use the low ones
+  Extent orig;                 // the request
+  Extent goal;                 // the wanted extent; a trimming criterion may shorten it
+  Extent best;                 // the best candidate so far, then the clusters handed out
+  Extent taken;                // the clusters taken from the bitmap, including those preallocated
+  std::uint32_t goal_len = 0;  // goal.len as normalisation set it
+  std::uint32_t flags = 0;     // of namespace mb
+  std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0
+  std::uint32_t groups = 0;    // groups that the file can use; files without extents: the low ones
   std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (6.1)
-  std::uint64_t stripe = 0;       // clusters; 0: no stripe; 6.1 takes blocks for clusters
+  std::uint64_t stripe = 0;       // clusters (6.1 uses the number of blocks); 0: no stripe
   std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (kernel.h)
   std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
   std::uint32_t found = 0;        // extents examined
   std::uint32_t groups_scanned = 0;
   std::uint32_t tail = 0;
   std::uint32_t split_order = 0;  // order of the chunk that was split; 0: no chunk was split
-  std::uint32_t last_optimal = kNoGroup;  // the group that CR1's tree gave last (5.13 to 5.19)
+  std::uint32_t last_optimal = kNoGroup;  // the last group from CR1's tree (5.13 to 5.19)
   mb::Criterion criterion = mb::Criterion::cr0;
   Status status = Status::going;
-  // A trial only shows what would be found: it takes nothing, and in the end no more groups are
-  // loaded than before (Allocator::try_search).
+  // A trial only determines what a search would find: it takes nothing, and it unloads the groups
+  // that it loaded (Allocator::try_search).
   bool trial = false;
-  bool unsure = false;  // a trial met a policy that loads groups by itself
+  bool unsure = false;  // in a trial, the policy itself would have loaded groups
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
   PassedOver passed_over;
-  // The request whose search left the stream's goal where this one reads it; 0: no request did.
+  // The request whose search set the stream goal that this search uses; 0: no request did.
   std::uint64_t goes_on_from = kLatestGoal;
   const HeldLocks* held = nullptr;  // locks that others hold; null: no locks
   Guide* guide = nullptr;           // null: the allocator decides alone
-  bool loses_best = false;          // the best extent is gone when the search comes back for it
-  bool refused = false;             // the guide refused a choice, so the search is over
-  // A forbidden answer of `choose` of a policy from a file. The search continues as if `choose` had
-  // found nothing.
+  bool loses_best = false;  // the best extent is no longer free when the search comes back for it
+  bool refused = false;     // the guide refused a choice, so the search is over
+  // A rule that `choose` of a plugin policy broke. The search continues as if `choose` had found
+  // nothing.
   Fault fault;
   std::uint32_t conflicts = 0;         // clusters of a dictated result that were already in use
   SearchObserver* observer = nullptr;  // may be null
@@ -135,26 +136,26 @@ inline void Search::restart(const Search& begun) {
 // The group in which every search begins, including those for streams, metadata and group
 // preallocations. Stock kernels use kStartAtGoal. kStartAtCursor is the posting "ext4: add optional
 // rotating block allocation policy" (linux-ext4, 4 February 2026, mount option rotalloc) in the
-// form of kernel/patches/rotalloc. The others serve for comparison with it
-// (docs/studies/rotalloc.md) or to spread writers (docs/studies/contention.md).
+// form of kernel/patches/rotalloc. The other values are for comparison with it
+// (docs/studies/rotalloc.md) or spread writers (docs/studies/contention.md).
 struct StartRules {
   enum class From : std::uint8_t {
-    goal,  // the request's goal, or where its stream goes on
-    // the group where the last search of all ended; 0 after the mount and after a search without
-    // success
+    goal,  // the request's goal, or its stream's goal
+    // the group where the file system's last search ended; 0 after the mount and after a failed
+    // search
     cursor,
     first,  // group 0
     // The goal's group plus a fixed distance for each CPU or inode (spread_groups), wrapping around
-    // the last group. A stream goes on where it was.
+    // after the last group. A stream continues at its own goal.
     cpu,
     inode,
   };
   From from;
-  // Moves a goal that is tried before the search to that group, at the same place in it. False: the
-  // goal is tried at its own place.
+  // True: the goal that is tried before the search moves to that group, at the same cluster of the
+  // group. False: the goal is tried at its own place.
   bool moves_goal;
 
-  // Whether a stream goes on where it was.
+  // Whether a stream continues at its own goal.
   [[nodiscard]] constexpr bool keeps_streams() const {
     return from != From::cursor && from != From::first;
   }
@@ -166,8 +167,8 @@ inline constexpr StartRules kStartAtFirstGroup = {StartRules::From::first, false
 inline constexpr StartRules kStartByCpu = {StartRules::From::cpu, false};
 inline constexpr StartRules kStartByInode = {StartRules::From::inode, false};
 
-// A number below `groups`. Consecutive numbers give distant results. Computed as by the kernel's
-// hash_32() and reciprocal_scale().
+// Maps `number` to a group number below `groups`. Consecutive numbers give distant results.
+// Computed like the kernel's hash_32() and reciprocal_scale().
 [[nodiscard]] constexpr std::uint32_t spread_groups(std::uint64_t number, std::uint32_t groups) {
   constexpr std::uint32_t kGoldenRatio32 = 0x61c88647;
   const auto hash = static_cast<std::uint32_t>(number) * kGoldenRatio32;
@@ -178,21 +179,21 @@ class SearchStart {
  public:
   explicit SearchStart(const StartRules& rules) : rules_(rules) {}
 
-  // To be called before the goal is tried.
+  // Call this before the goal is tried.
   void aim_goal(Search& search) const {
     if (rules_.moves_goal) aim(search);
   }
-  // To be called before groups are searched, after a stream has set its goal.
+  // Call this before groups are searched, after a stream has set its goal.
   void aim(Search& search) const {
     using From = StartRules::From;
     if (rules_.from == From::goal) return;
     if (rules_.from == From::cpu || rules_.from == From::inode)
       return spread(search, rules_.from == From::cpu ? search.cpu : search.ino);
-    // The cursor may be beyond the groups that a file without extents can use.
+    // The cursor may lie beyond the groups that a file without extents can use.
     const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
     search.goal.group = reaches ? cursor_ : 0;
   }
-  // A search is over; `group` is that of the find, or 0.
+  // Call this after a search. `group` is the group of the find, or 0 if there is none.
   void finish(std::uint32_t group) { cursor_ = group; }
   [[nodiscard]] std::uint32_t cursor() const { return cursor_; }
 
@@ -213,16 +214,17 @@ class SearchStart {
 struct ReadAheadRules {
   // Searches read ahead at all (since 5.9).
   bool reads = true;
-  // A finished batch judges each group by its own descriptor. False: by the next group's.
+  // True: a finished batch judges each group by its own descriptor. False: by the descriptor of the
+  // next group.
   bool by_own_descriptor;
-  // Groups marked BLOCK_UNINIT are initialised too, without I/O.
+  // True: groups marked BLOCK_UNINIT are also initialised, without I/O.
   bool uninit;
-  // Every batch of a search is finished. False: only the last one.
+  // True: the buddies of every batch are generated. False: only those of the last batch.
   bool every_batch;
-  // A batch is finished even if nothing had to be read for it.
+  // The buddies of a batch are generated even if none of its bitmaps had to be read.
   bool without_reads;
-  // True: a rung that reads no batch leaves no batch to finish. False: the batch before it is
-  // remembered and finished backwards from the group where the rung began.
+  // True: if the last rung reads no batch, no buddies are generated at the end. False: those of an
+  // earlier rung's batch are generated, counting back from the group where the last rung began.
   bool forgotten_by_next_rung;
 };
 
@@ -270,15 +272,15 @@ class ReadAhead {
   void at(std::uint32_t group, bool fast);
   // The search is over: generates the buddies of the last batch, backwards.
   void finish();
-  // Whether a look at a group can still have an effect through read-ahead.
+  // Whether looking at a group can still trigger read-ahead.
   [[nodiscard]] bool pending() const;
 
  private:
   Search& search_;
   const ReadAheadRules& rules_;
-  std::uint32_t next_ = 0;   // where read-ahead goes on
+  std::uint32_t next_ = 0;   // the group at which read-ahead continues
   std::uint32_t end_ = 0;    // the group after the last batch
-  std::uint32_t count_ = 0;  // groups of the last batch
+  std::uint32_t count_ = 0;  // number of groups in the last batch
   std::uint64_t reads_ = 0;
 };
 

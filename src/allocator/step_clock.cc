@@ -17,8 +17,8 @@ using What = LockStep::What;
 // The name of every group's lock. src/guest/driver/locks.c uses the same name.
 constexpr std::string_view kGroupName = "group";
 
-// Costs of Linux 6.1.192, which keeps groups in lists, and of 7.3.4, which keeps them in sets.
-// `ask`, `goal`, `load` and `drop` come from single requests.
+// Costs of Linux 6.1.192, which keeps groups on lists, and of 7.3.4, which keeps them in sets.
+// `ask`, `goal`, `load` and `drop` were measured with single requests.
 constexpr StepCosts kLists = {.before_mark = 390,
                               .mark = 210,
                               .after_mark = 335,
@@ -52,8 +52,8 @@ const StepCosts& costs_of(const Policy& policy) {
   return policy.kernel.groups.index == state::GroupIndex::sets ? kSets : kLists;
 }
 
-// Locks that do not belong to a group. From kIndex on, there is one for the list or set of each
-// order.
+// Locks that do not belong to a group. From kIndex on, each number is the lock of one order's list
+// or set.
 enum OtherLock : std::uint64_t { kLocality = 1, kIndex };
 
 std::uint64_t index_lock(std::uint32_t len) {
@@ -124,8 +124,8 @@ void StepClock::on_pass(std::uint32_t, std::uint32_t count, std::uint32_t) {
   ns_ += std::uint64_t{count} * costs_.look;
 }
 
-// Up to 6.16, kernels share a list's lock while they walk the list, and 5.13 to 5.19 that of the
-// only tree. Later kernels take no lock.
+// Up to 6.16, kernels hold a list's lock shared while they walk the list; 5.13 to 5.19 hold the
+// lock of the single tree likewise. Later kernels take no lock.
 void StepClock::on_index(mb::Criterion criterion, std::uint32_t len, std::optional<std::uint32_t>) {
   const state::GroupIndex index = policy_.kernel.groups.index;
   const bool shares = state::has_lists(index);
@@ -177,7 +177,7 @@ void StepClock::end(const Decision& decision, std::uint32_t group) {
     ns_ += searched ? costs_.after_found : costs_.after_mark;
   }
   for (const std::uint32_t from : dropped_) hold(from, false, costs_.drop);
-  // A locality group is locked from before its preallocations are searched until the request ends.
+  // A locality group is locked before its preallocations are searched, until the request ends.
   if ((decision.flags & mb::hint_group_alloc) != 0) {
     steps_.insert(steps_.begin(), {kLocality, 0, locality_, What::sleep});
     add_step(kLocality, locality_, What::let_go);

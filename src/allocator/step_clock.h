@@ -10,21 +10,21 @@
 
 namespace e4r::allocator {
 
-// The cost in nanoseconds of each step of a decision in a kernel's code, as test/guest/step_costs
-// measured it with `-p kernel:FILE` (docs/many-writers.md).
+// The time in nanoseconds that a kernel's code takes for each step of a decision, measured by
+// test/guest/step_costs with `-p kernel:FILE` (docs/many-writers.md).
 struct StepCosts {
   // A request that a preallocation serves: the time before it locks the group to mark the clusters,
-  // the time with the lock, and the time after it.
+  // the time for which it holds the lock, and the time after that.
   std::uint32_t before_mark, mark, after_mark;
-  // A request that searches: the time before it looks at the first group, then marking and the rest
-  // as above.
+  // A request that searches: the time before it looks at the first group, the time for which it
+  // holds the lock to mark the clusters, and the time after that.
   std::uint32_t before_search, mark_found, after_found;
-  std::uint32_t look;  // at one group, without a lock
-  std::uint32_t ask;   // for one group of an order list or of a set
-  // With a group's lock held:
-  std::uint32_t goal;     // to see that the goal's place is not free
+  std::uint32_t look;  // to look at one group, without a lock
+  std::uint32_t ask;   // to get one group from an order list or a set
+  // With the group's lock held:
+  std::uint32_t goal;     // to find that the goal is not free
   std::uint32_t extent;   // to examine a free extent
-  std::uint32_t in_vain;  // to go through a bitmap without success
+  std::uint32_t in_vain;  // to scan a bitmap without success
   std::uint32_t take;  // to take clusters from the buddy and move the group to other lists or sets
   std::uint32_t load;  // to read a bitmap; making the buddy takes as long again
   std::uint32_t drop;  // to remove a preallocation from the group's list
@@ -37,7 +37,8 @@ class StepClock : public SearchObserver {
  public:
   StepClock(const Policy& policy, LockNotes& notes);
 
-  // Called around each decision. `group`: the group of the clusters that were handed out.
+  // Called before and after each decision. `group` is the group of the clusters that were handed
+  // out.
   void begin();
   void end(const Decision& decision, std::uint32_t group);
 
@@ -62,19 +63,19 @@ class StepClock : public SearchObserver {
   const Policy& policy_;
   const StepCosts& costs_;
   LockNotes& notes_;
-  std::uint16_t group_, locality_, index_;  // names, as numbers of LockNotes
+  std::uint16_t group_, locality_, index_;  // lock names, as indices into LockNotes::names()
   std::vector<LockStep> steps_;
-  std::uint64_t ns_ = 0;                  // since the request began
+  std::uint64_t ns_ = 0;                  // time since the request began
   std::uint32_t goal_len_ = 0;            // clusters
-  std::uint32_t measured_ = 0;            // extents of the group under scan
+  std::uint32_t measured_ = 0;            // extents examined in the group under scan
   bool tries_ = false;                    // the rung skips a group whose lock is held
   bool scanning_ = false, took_ = false;  // a group is under scan; clusters were taken from it
-  std::vector<std::uint32_t> dropped_;    // groups of the dropped preallocations
+  std::vector<std::uint32_t> dropped_;    // groups of dropped preallocations
 };
 
-// Notes the lock that freeing clusters of a group takes. The kernel clears their bits in the bitmap
-// as it sets them for a request, so a free takes as long as a request that a preallocation serves
-// (ext4_mb_clear_bb and ext4_mb_mark_diskspace_used, Linux 6.1).
+// Records the group lock that a free of clusters takes. The kernel clears bits in the bitmap in the
+// same way as it sets them for a request, so a free takes as long as a request that a preallocation
+// serves (ext4_mb_clear_bb and ext4_mb_mark_diskspace_used, Linux 6.1).
 void note_free(const Policy& policy, std::uint32_t group, LockNotes& notes);
 
 }  // namespace e4r::allocator

@@ -10,10 +10,10 @@
 
 namespace e4r::allocator {
 
-// Where streams go on: a large file starts in the group where the last one ended.
+// Where streams continue: a large file starts in the group where the previous one ended.
 struct StreamRules {
-  // True: one goal per possible CPU, at most one for four groups. An inode's number selects its
-  // goal, which holds only the group. False: one goal for all, which also holds the cluster
+  // True: one goal per possible CPU, at most one for four groups. The inode number selects the
+  // goal, which holds only a group. False: one goal for all inodes, which also holds the cluster
   // (s_mb_last_group).
   bool by_inode;
 };
@@ -25,7 +25,7 @@ inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_
   return rules.by_inode;
 }
 
-// Where an inode's stream was to go on before the first request.
+// The goal of an inode's stream before the first request.
 struct PlantedStreamGoal {
   std::uint64_t ino = 0;
   std::uint32_t group = 0;
@@ -37,22 +37,22 @@ class StreamGoals {
   StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
       : rules_(rules), slots_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
 
-  // Where a stream went on for a while.
+  // A present or former goal of a stream.
   struct Goal {
     std::uint32_t group = 0;
     std::uint32_t start = 0;    // cluster
-    std::uint64_t request = 0;  // whose search ended there (Request::number); 0: none of the trace
+    std::uint64_t request = 0;  // number of the request whose search ended there, or 0
   };
 
-  // Sets the goal of a stream's request to where the inode's stream goes on, or to where the search
-  // of Search::goes_on_from had left it.
+  // Sets the goal of a stream's request to the latest goal of the inode's stream, or to the goal
+  // that the search of request Search::goes_on_from set.
   void aim(Search& search) const {
     const Goal& goal = goal_of(search);
     search.goal.group = goal.group;
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
-  // A stream's request of the inode, with that number, took these clusters.
+  // Reports that request number `request`, for a stream of the inode, took these clusters.
   void move(const Extent& taken, std::uint64_t ino, std::uint64_t request) {
     Slot& slot = slots_[index(ino)];
     const Goal goal = {taken.group, taken.start, request};
@@ -62,7 +62,7 @@ class StreamGoals {
     else
       slot.goals[slot.newest % kKept] = goal;
   }
-  // Calls each(goal) for the last goals of the inode's stream, the newest first, until it returns
+  // Calls each(goal) for the latest goals of the inode's stream, newest first, until it returns
   // false.
   template <class Each>
   void for_each(std::uint64_t ino, const Each& each) const {
@@ -70,7 +70,8 @@ class StreamGoals {
     for (std::uint64_t back = 0; back < slot.goals.size(); ++back)
       if (!each(slot.goals[(slot.newest - back) % kKept])) return;
   }
-  // Whether a search would record one of the inode's last goals so.
+  // Whether one of the latest goals of the inode's stream would appear in a trace as this group and
+  // start.
   [[nodiscard]] bool has(std::uint64_t ino, std::uint32_t group, std::uint32_t start) const {
     bool found = false;
     for_each(ino, [&](const Goal& goal) {
@@ -79,21 +80,20 @@ class StreamGoals {
     });
     return found;
   }
-  // Whether a search for a stream would record this goal.
+  // Whether this goal would appear in a trace as this group and start.
   [[nodiscard]] bool shows(const Goal& goal, std::uint32_t group, std::uint32_t start) const {
     return goal.group == group && (rules_.by_inode ? kNoStart : goal.start) == start;
   }
-  // `planted` is in the order of the trace. Only the first entry for a goal counts; later ones show
-  // a goal that has moved.
+  // `planted` is in trace order. Only the first entry for each stream counts; later entries show a
+  // goal that has moved.
   void plant(const std::vector<PlantedStreamGoal>& planted) {
     for (auto it = planted.rbegin(); it != planted.rend(); ++it)
       slots_[index(it->ino)].goals[0] = {it->group, it->start, 0};
   }
 
-  // The number of streams. for_each() takes the number of a stream for an inode's.
+  // The number of streams. for_each() also accepts a stream's index in place of an inode number.
   [[nodiscard]] std::size_t streams() const { return slots_.size(); }
-  // Sets what a stream's last goals were, the oldest first. Requests of the trace have other
-  // numbers than these.
+  // Sets a stream's latest goals, oldest first. Their request numbers must not occur in the trace.
   void restore(std::size_t stream, const std::vector<Goal>& goals) {
     if (stream >= slots_.size() || goals.empty() || goals.size() > kKept) return;
     slots_[stream].goals = goals;
@@ -101,11 +101,11 @@ class StreamGoals {
   }
 
  private:
-  // While a thread does not run, another one may make this many requests.
+  // While a thread is descheduled, others may make this many requests.
   static constexpr std::size_t kKept = 4096;
   struct Slot {
-    std::vector<Goal> goals = {{}};  // the last ones: a ring once it has kKept elements
-    std::uint64_t newest = 0;        // the number of the newest goal, from 0
+    std::vector<Goal> goals = {{}};  // the latest goals; a ring buffer once it has kKept elements
+    std::uint64_t newest = 0;        // the sequence number of the newest goal, from 0
   };
   static std::size_t count(std::uint32_t groups, std::uint64_t possible_cpus) {
     const std::uint64_t most = (static_cast<std::uint64_t>(groups) + 3) / 4;

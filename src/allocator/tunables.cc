@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-// Whether a rung of the policy reads it. Only rungs read such a tunable.
+// Whether a rung of the policy reads the tunable. For tunables that only rungs read.
 template <std::uint64_t Tunables::*kMember>
 bool rung_reads(const Policy& policy) {
   return std::any_of(policy.ladder.begin(), policy.ladder.end(),
@@ -92,8 +92,8 @@ constexpr std::array kOwnMembers = {&Tunables::own_1, &Tunables::own_2, &Tunable
                                     &Tunables::own_4, &Tunables::own_5, &Tunables::own_6,
                                     &Tunables::own_7, &Tunables::own_8};
 
-// The fixed rows, followed by the rows of policies from files. Rows are only ever added, so a
-// reader may keep one.
+// The fixed rows, followed by the rows that plugin policies added. Rows are never removed, so a
+// reader may keep a pointer to one.
 struct Table {
   Table() { std::copy(kTable.begin(), kTable.end(), rows.begin()); }
   std::mutex adding;
@@ -122,7 +122,7 @@ std::string known_names() {
   return names;
 }
 
-// The value of an option such as "stripe=" in a line of /proc/mounts.
+// The value of an option such as "stripe=" in a line from /proc/mounts.
 std::optional<std::uint64_t> mount_option(std::string_view line, std::string_view name) {
   const auto at = line.find(name);
   if (at == std::string_view::npos || at == 0 || (line[at - 1] != ',' && line[at - 1] != ' '))

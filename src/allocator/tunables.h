@@ -12,8 +12,8 @@
 namespace e4r::allocator {
 
 // The allocator's tunables, named as in /sys/fs/ext4/DEV. The defaults are the kernel's
-// (ext4_mb_init and ext4_mb_init_backend, Linux 6.1). defaults_for() sets those that depend on the
-// geometry.
+// (ext4_mb_init and ext4_mb_init_backend, Linux 6.1). defaults_for() sets the values that depend on
+// the geometry.
 struct Tunables {
   static constexpr std::uint64_t kUnset = UINT64_MAX;
 
@@ -27,14 +27,14 @@ struct Tunables {
   std::uint64_t mb_prefetch = 32;        // groups
   std::uint64_t mb_prefetch_limit = 32;  // reads
   std::uint64_t mb_stripe = 0;           // blocks
-  std::uint64_t mb_optimize_scan = 1;    // search by order lists
+  std::uint64_t mb_optimize_scan = 1;    // 1: search by order lists
   std::uint64_t mb_cr1_5_max_trim_order = 3;
   std::uint64_t mb_best_avail_max_trim_order = 3;
   std::uint64_t extsize = 4;        // blocks; applies to files, not to the file system
-  std::uint64_t extsize_every = 1;  // files whose inode number is a multiple of it have an extsize
+  std::uint64_t extsize_every = 1;  // only inodes whose number is a multiple have an extsize
   std::uint64_t extsize_trim = 0;   // 1: if no aligned goal is free, search for the request
-  std::uint64_t possible_cpus = 0;  // of the machine, not a tunable of the kernel; 0: unknown
-  // For policies from files (add_own_tunable()). kUnset stands for the default of the file.
+  std::uint64_t possible_cpus = 0;  // CPUs of the machine, not a kernel tunable; 0: unknown
+  // For plugin policies (add_own_tunable()). kUnset stands for the default that the plugin gives.
   std::uint64_t own_1 = kUnset, own_2 = kUnset, own_3 = kUnset, own_4 = kUnset;
   std::uint64_t own_5 = kUnset, own_6 = kUnset, own_7 = kUnset, own_8 = kUnset;
 };
@@ -45,12 +45,13 @@ struct Tunables {
 // mb_optimize_scan and possible_cpus.
 [[nodiscard]] Tunables with_mount_of(const Tunables& mounted, Tunables now);
 
-// How many groups are read ahead at once from `group` on: mb_prefetch, limited to the flex group.
+// How many groups are read ahead at once, starting at `group`: mb_prefetch, limited to the flex
+// group.
 [[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables, const Geometry& geometry,
                                            std::uint32_t group);
 
-// A reader that does not allocate and needs the bitmap of `group` also reads the bitmaps of the
-// groups [first, next) around it: a batch of mb_prefetch groups (ext4_run_li_request, Linux 6.1).
+// The groups [first, next) whose bitmaps are read together: a batch of mb_prefetch groups. The
+// lazy-init thread reads in such batches (ext4_run_li_request, Linux 6.1).
 struct ReadBatch {
   std::uint32_t first = 0, next = 0;
 };
@@ -65,39 +66,39 @@ struct TunableInfo {
   std::uint64_t max;  // the largest accepted value
   std::string_view meaning;
   bool (*read_by)(const Policy&) = nullptr;  // whether the policy reads it; null: every policy does
-  bool own = false;            // added by a policy from a file, which read_by() does not cover
-  std::uint64_t fallback = 0;  // the default, when `own` is set
-  bool power_of_two = false;   // the value must be a power of two, or 0
+  bool own = false;                          // added by a plugin policy; read_by() does not apply
+  std::uint64_t fallback = 0;                // the default, if `own` is set
+  bool power_of_two = false;                 // the value must be a power of two, or 0
 };
-// All tunables that exist now. find_tunable() returns null if no tunable has that name or member.
-// Rows remain valid until the program ends. Thread-safe, as is add_own_tunable().
+// tunable_table() returns all current tunables. find_tunable() returns null if no tunable has that
+// name or member. Rows remain valid until the program ends. Thread-safe, as is add_own_tunable().
 [[nodiscard]] std::span<const TunableInfo> tunable_table();
 [[nodiscard]] const TunableInfo* find_tunable(std::string_view name);
 [[nodiscard]] const TunableInfo* find_tunable(std::uint64_t Tunables::*member);
 
-// Adds a tunable for policies from files. The same description gives the same tunable again.
+// Adds a tunable of a plugin policy. Returns the existing one if its description is identical.
 // Errors: an invalid name or meaning, a default above `max`, a name in use, more than eight
 // tunables.
 [[nodiscard]] Result<const TunableInfo*> add_own_tunable(std::string_view name,
                                                          std::string_view meaning,
                                                          std::uint64_t fallback, std::uint64_t max);
 
-// The value in effect. Use this to read a tunable through its row: the member of an own tunable may
-// be kUnset.
+// The value in effect. Use this to read a tunable through its row, since the member of an own
+// tunable may be kUnset.
 [[nodiscard]] inline std::uint64_t value_of(const Tunables& tunables, const TunableInfo& info) {
   const std::uint64_t value = tunables.*(info.member);
   return info.own && value == Tunables::kUnset ? info.fallback : value;
 }
 
-// Whether the tunable accepts the value. The error says why not.
+// Checks that the tunable accepts the value. The error gives the reason if it does not.
 [[nodiscard]] Status check_value(const TunableInfo& info, std::uint64_t value);
 
 // Applies "NAME=VALUE". The error lists the known names.
 [[nodiscard]] Status set_tunable(Tunables& tunables, std::string_view assignment);
 
-// Applies the settings that a recorder noted: lines "mb_NAME:VALUE" or "mb_NAME=VALUE" as in sysfs,
+// Applies the settings that a recorder saved: lines "mb_NAME:VALUE" or "mb_NAME=VALUE" as in sysfs,
 // "possible_cpus:VALUE", and mb_optimize_scan= and stripe= among the options of a line from
-// /proc/mounts. Ignores other lines and unknown names. Returns how many values it took.
+// /proc/mounts. Ignores other lines and unknown names. Returns the number of values applied.
 [[nodiscard]] std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text);
 
 }  // namespace e4r::allocator

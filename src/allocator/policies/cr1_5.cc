@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The ladder of the January 2023 posting "multiblock allocator improvements", in the form of this
-// project's series mballoc-cr1.5 (kernel/README.md). CR2 reads through groups that have enough free
-// clusters, but in pieces. CR1.5 comes before it: it asks the average-fragment lists for the
-// longest goal that some group can serve whole, up to mb_cr1_5_max_trim_order orders shorter.
+// project's series mballoc-cr1.5 (kernel/README.md). CR2 scans groups whose free clusters suffice
+// but may be fragmented. CR1.5 runs before CR2. It asks the average-fragment lists for the longest
+// goal that some group can serve in one piece; it shortens the goal by at most
+// mb_cr1_5_max_trim_order orders.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,18 +18,18 @@ bool has_lists(const Search& search) {
   return search.state.order_lists();
 }
 
-// How many batches of groups, from the goal on, are checked for an unloaded group.
+// How many batches of groups, starting at the goal, are checked for an unloaded group.
 constexpr int kMaxColdBatches = 16;
 
-// Whether the group has free clusters that the lists do not know.
+// Whether the group has free clusters but is not yet on the lists.
 bool is_cold(state::FsState& state, std::uint32_t number) {
   const state::Group& group = state.group(number);
   return group.need_init && group.disk_free > 0 && !group.corrupt;
 }
 
-// The first group of a batch that the lists do not know yet: the nearest from the goal on, if one
-// of the first batches will do; otherwise the one at a cursor that passes through all groups once.
-// Returns the number of groups when no group is left.
+// Finds a group that is not yet on the lists and with which a batch can begin. Checks the first
+// group of each of the first kMaxColdBatches batches from the goal on, then continues at a cursor
+// that passes over all groups once. Returns the number of groups if no such group is left.
 std::uint32_t find_cold_batch(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t groups = state.group_count();
@@ -43,8 +44,8 @@ std::uint32_t find_cold_batch(Search& search) {
   return cursor;
 }
 
-// Loads one more batch of groups, backwards as read-ahead does. Returns false when no group is
-// left.
+// Loads one more batch of groups, last group first, as read-ahead does. Returns false if no group
+// is left.
 bool load_cold_groups(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t first = find_cold_batch(search);
@@ -58,7 +59,7 @@ bool load_cold_groups(Search& search) {
   return count > 0;
 }
 
-// Loads groups that the lists do not have yet before CR1.5 shortens the goal.
+// Before CR1.5 shortens the goal, loads groups that are not yet on the lists.
 std::optional<std::uint32_t> choose_cr1_or_load(Search& search) {
   const auto group = choose_cr1(search);
   if (!group && search.trial) search.unsure = true;
@@ -66,7 +67,7 @@ std::optional<std::uint32_t> choose_cr1_or_load(Search& search) {
   return ask_cr1_lists(search);
 }
 
-// How many groups of one list are checked for one that serves the trimmed goal.
+// How many groups of one list are checked for the trimmed goal.
 constexpr std::uint32_t kMaxLook = 32;
 
 // The shortest goal to which CR1.5 may trim: within the limit and no shorter than the request. It
@@ -79,9 +80,10 @@ std::uint64_t shortest_goal(const Search& search) {
   return (len + search.stripe - 1) / search.stripe * search.stripe;
 }
 
-// One list holds the groups whose average free extent is from `least` to twice that. (At the
-// shortest and the longest lengths, two such ranges share a list.) Every group of the list can
-// serve the stripes that fit into `least`. At the short end, some may serve the shortest goal.
+// One list holds the groups whose average free extent is at least `least` and less than twice that.
+// (At the shortest and the longest lengths, two such ranges share a list.) Every group on the list
+// can serve a goal of as many whole stripes as fit into `least`. On the last list tried, only some
+// groups may be able to serve the shortest goal.
 std::optional<std::uint32_t> choose_cr1_5(Search& search) {
   const Geometry& geometry = search.state.geometry();
   if ((search.flags & mb::cr1_5_optimized) != 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files whose blocks are aligned or not allocated at all: "[RFC v3 00/11] ext4: Add extsize and
-// forcealign support (groundwork for multi block atomic writes)", Ojaswin Mujoo, linux-ext4, 24
-// March 2025, <cover.1742800203.git.ojaswin@linux.ibm.com>. Version 4 (21 July 2025) has no
-// forcealign. Linux 7.3 has neither; its atomic writes of several blocks need bigalloc.
+// Files that get aligned blocks or none at all: "[RFC v3 00/11] ext4: Add extsize and forcealign
+// support (groundwork for multi block atomic writes)", Ojaswin Mujoo, linux-ext4, 24 March 2025,
+// <cover.1742800203.git.ojaswin@linux.ibm.com>. Version 4 (21 July 2025) has no forcealign. Linux
+// 7.3 has neither; its atomic writes of several blocks need bigalloc.
 //
 // What the posting says about a file with forcealign:
 //  - extsize is a power of two of blocks. ext4_map_blocks() moves the start of a request down to a
@@ -22,11 +22,11 @@
 // shorter extents are. extsize_trim=1 then searches for the request's own length; this is not in
 // the posting.
 //
-// This model differs from the posting. A tunable decides which files have an extsize. The other
+// This model differs from the posting: a tunable decides which files have an extsize. The other
 // rules are the rules of 7.3; the posting was for 6.14. `e4replay age` makes requests as
-// ext4_map_blocks() does, but the requests of a trace do not have that form. They keep their start.
-// The search looks for an aligned extent that holds the request, and keeps the rest as the inode's
-// preallocation, which serves the blocks that follow.
+// ext4_map_blocks() does, but a trace's requests do not have that form; they keep their start. The
+// search looks for an aligned extent that holds the request, and keeps the rest as a preallocation
+// of the inode, which serves the blocks that follow.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

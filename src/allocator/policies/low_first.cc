@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The opposite of rotalloc: uses free space in low groups first. A file's own goal is still tried
-// at its place.
+// first, at its own place.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

@@ -5,14 +5,15 @@
 #include "allocator/rungs.h"
 
 // The kernels of long-term and enterprise releases. Stable kernels change their rules within a
-// series, so a policy has the name of the first release with its rules, and the latest one of a
-// series has the series as its alias. docs/kernels.md says what changed when.
+// series, so a policy is named after the first release with its rules; the latest policy of a
+// series has the series as its alias. docs/kernels.md lists the changes.
 namespace e4r::allocator::policies_of_files {
 namespace {
 
 using state::GroupIndex;
 
-// How short finds are placed, and what becomes of a neighbour's place. Both changed together.
+// The two rules changed together: how finds that are shorter than the goal are placed, and whether
+// the goal moves next to a mapped neighbour.
 struct Finds {
   Placement placed;
   NeighbourGoal neighbour;
@@ -34,7 +35,8 @@ constexpr Finds kWindow = {Placement::window, NeighbourGoal::lost};
 constexpr Finds kOverStart = {Placement::over_start, NeighbourGoal::aimed_at};
 constexpr Finds kOverEnd = {Placement::over_end, NeighbourGoal::aimed_at};
 
-// Kernels with the criteria CR0 to CR3: up to 6.4. The walks have no index.
+// Kernels with the criteria CR0 to CR3: up to 6.4. Those of walks_5_4() and walks_5_10() have no
+// index.
 constexpr Kernel by_index(std::string_view name, GroupIndex index, Indexed indexed,
                           const Finds& finds) {
   Kernel kernel = kLinux6_1;
@@ -68,7 +70,8 @@ constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
   return kernel;
 }
 
-// Kernels with best-avail by lists: 6.6 to 6.12.76. All of them aim at neighbours.
+// Kernels with best-avail by lists: 6.6 to 6.12.76. All of them move the goal next to a mapped
+// neighbour.
 constexpr Kernel with_best_avail(std::string_view name, GroupIndex index, Indexed indexed,
                                  const ReadAheadRules& read_ahead, const StripeRules& stripe,
                                  Placement placement) {
@@ -86,16 +89,17 @@ constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, Indexed i
   return with_best_avail(name, index, indexed, kReadAhead6_5, kStripe6_5, placement);
 }
 
-// Linux up to 5.4.243 retries as 5.4.244 does. Only requests that get nothing show that.
+// Retries are those of RHEL 8. Linux up to 5.4.243 retries as 5.4.244 does; only requests that get
+// nothing show the difference.
 constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow, true);
 constexpr Kernel k5_4_244 = tries_on(walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart, false));
 constexpr Kernel k5_4_274 = tries_on(walks_5_4("Linux 5.4.274 on", kOverEnd, false));
-// Up to 5.10.145 the number of tries has no limit. Only requests that must have their goal show
-// that, and ext4 makes no such requests.
+// Up to 5.10.145 the number of tries has no limit. Only requests with EXT4_MB_HINT_GOAL_ONLY show
+// this, and ext4 makes no such requests.
 constexpr Kernel k5_10_0 = without_stats(walks_5_10("Linux 5.10 to 5.10.180", kWindow));
 constexpr Kernel k5_10_181 = walks_5_10("Linux 5.10.181 to 5.10.214", kOverStart);
 constexpr Kernel k5_10_215 = walks_5_10("Linux 5.10.215 on", kOverEnd);
-// Up to 5.15.70.
+// Kernels up to 5.15.70.
 constexpr Kernel by_tree_at_once(std::string_view name, Indexed indexed) {
   Kernel kernel = by_index(name, GroupIndex::tree_to_end, indexed, kWindow);
   kernel.groups.asks_at_once = true;
@@ -150,8 +154,8 @@ constexpr Kernel k6_17 = [] {
 constexpr std::array kEl8Releases = {ReleaseRange{{4, 18, 0}, {5, 4, 243}}};
 constexpr std::array k5_4_244Releases = {ReleaseRange{{5, 4, 244}, {5, 4, 273}}};
 constexpr std::array k5_4_274Releases = {ReleaseRange{{5, 4, 274}, {5, 4, kAnyPatch}}};
-// A kernel from 5.13 on that is mounted with mb_optimize_scan=0 walks, too. Nothing shows the
-// option before 6.0.
+// Kernels from 5.13 on also walk if mounted with mb_optimize_scan=0. Before 6.0, nothing shows the
+// option to userspace.
 constexpr std::array k5_10_0Releases = {ReleaseRange{{5, 9, 0}, {5, 10, 180}},
                                         ReleaseRange{{5, 11, 0}, {5, 15, 112}},
                                         ReleaseRange{{5, 16, 0}, {5, 19, kAnyPatch}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The first posting of the mount option rotalloc. It moves every search, and the goal that is tried
-// before it, to the group in which the last search ended. Later postings, named rralloc (25
+// The first posting of the mount option rotalloc. Every search, and the goal that is tried before
+// it, starts in the group in which the last search ended. Later postings, named rralloc (25
 // February 2026 and after), are not modelled: they have a cursor for each CPU and each inode, and
 // take any free extent at once.
 #include "allocator/policy.h"
@@ -9,7 +9,7 @@
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-// No recording of such a kernel exists: its code decided the requests of other recordings.
+// No recording of such a kernel exists; its code was run on the requests of other recordings.
 constexpr std::string_view kRotallocCode =
     "Linux 7.3.4 with that patch: 668,539 decisions of the bundled captures";
 

@@ -7,7 +7,7 @@
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-// No recording of such a kernel exists: its code decided the requests of other recordings.
+// No recording of such a kernel exists; its code was run on the requests of other recordings.
 constexpr std::string_view kSpreadCode =
     "Linux 7.3.4 with that patch: 670,112 decisions of the bundled captures";
 
