@@ -7,7 +7,7 @@
 
 namespace e4r::state::bitmap {
 
-// mke2fs-lazy and tune2fs-lazy, which need nothing of this, were tried on s390x.
+// mke2fs-lazy and tune2fs-lazy do not use this code; they were tested on s390x.
 static_assert(std::endian::native == std::endian::little,
               "the model was never tried on a big-endian machine: see docs/installing.md");
 
@@ -88,7 +88,7 @@ Buddy::Split Buddy::take(std::uint32_t start, std::uint32_t len, OrderCounters& 
     std::uint32_t order = order_at(start);
     while ((start & ((1u << order) - 1)) != 0 || len < 1u << order) {
       if (first_split.tail == 0 && first_split.order == 0) first_split = {len, order};
-      // Halve the chunk: both halves become free chunks of the next lower order.
+      // Split the chunk into two free chunks of the next lower order.
       mark(order, start >> order, true);
       --counters[order];
       --order;

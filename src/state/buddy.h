@@ -9,7 +9,7 @@
 #include <vector>
 
 // Operations on a group's bitmap of 64-bit words. Bit n % 64 of word n / 64 is cluster n; it is set
-// when the cluster is in use. Positions are in bits; ranges must lie inside the words.
+// if the cluster is in use. Positions are bit numbers; ranges must lie inside the words.
 namespace e4r::state::bitmap {
 
 using Words = std::span<std::uint64_t>;
@@ -106,18 +106,18 @@ using OrderCounters = std::array<std::uint32_t, kMaxOrders>;
 void count_chunks(OrderCounters& counters, std::uint32_t orders, std::uint32_t first,
                   std::uint32_t len, int sign);
 
-// The order bitmaps of one group's buddy, for orders from 1 up. Order 0 is the cluster bitmap,
-// which the caller owns and passes in. A clear bit is a free chunk. The buddy is canonical: every
-// free cluster belongs to exactly one chunk, the largest free aligned chunk up to the top order.
-// Behaves as mb_mark_used, mb_free_blocks and mb_find_order_for_block of Linux 6.1.
+// The order bitmaps of one group's buddy, from order 1 upwards. Order 0 is the cluster bitmap,
+// which the caller owns and passes in. A clear bit marks a free chunk. The buddy is canonical:
+// every free cluster belongs to exactly one chunk, the largest free aligned chunk up to the top
+// order. Behaves as mb_mark_used, mb_free_blocks and mb_find_order_for_block of Linux 6.1.
 class Buddy {
  public:
   // Builds the buddy from a bitmap of `clusters` clusters.
   Buddy(bitmap::ConstWords words, std::uint32_t clusters, std::uint32_t orders);
 
-  // The kernel's trace calls these `tail` and `broken`. For the first chunk that had to be split:
-  // how many clusters were still to be taken, and the order of the chunk. Both are 0 if none was
-  // split.
+  // Describes the first chunk that had to be split: the number of clusters that were still to be
+  // taken, and the order of the chunk. Both are 0 if no chunk was split. The kernel's trace calls
+  // them `tail` and `broken`.
   struct Split {
     std::uint32_t tail = 0;
     std::uint32_t order = 0;
@@ -130,25 +130,25 @@ class Buddy {
     return 0;
   }
 
-  // One past the last cluster of that chunk.
+  // One past the last cluster of the free chunk that holds `at`.
   [[nodiscard]] std::uint32_t end_of_chunk(std::uint32_t at) const {
     const std::uint32_t order = order_at(at);
     return ((at >> order) + 1) << order;
   }
 
-  // The chunk that taking the free range [start, start + len) would split first.
+  // The chunk that take() of the free range [start, start + len) would split first.
   [[nodiscard]] Split first_split(std::uint32_t start, std::uint32_t len) const;
 
   // Takes out the free range [start, start + len) and updates the counters. The caller sets the
-  // bits of the cluster bitmap, before or after.
+  // bits in the cluster bitmap, before or after the call.
   Split take(std::uint32_t start, std::uint32_t len, OrderCounters& counters);
 
-  // Puts the range back and merges buddies. `words` must still show the range as in use.
+  // Puts the range back and merges buddies. In `words`, the range must still be in use.
   void give(std::uint32_t start, std::uint32_t len, bitmap::ConstWords words,
             OrderCounters& counters);
 
-  // The index of the first free chunk of exactly `order`, which is at least 1; chunks(order) if no
-  // chunk is free.
+  // The index of the first free chunk of exactly `order`, or chunks(order) if there is none.
+  // `order` must be at least 1.
   [[nodiscard]] std::uint32_t first_chunk(std::uint32_t order) const;
   [[nodiscard]] std::uint32_t chunks(std::uint32_t order) const { return size_ >> order; }
 

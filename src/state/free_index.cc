@@ -25,7 +25,8 @@ void FreeIndex::update(std::uint32_t group, std::uint32_t free) {
 std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
   if (from >= groups_) return groups_;
   std::uint32_t at = leaves_ + from;
-  // Go up to the nearest subtree, at `from` or to its right, with a group that has enough.
+  // Go up to the nearest subtree, at `from` or to its right, that contains a group with enough free
+  // clusters.
   while (most_[at] < least) {
     while ((at & 1) == 1) {
       at /= 2;
@@ -33,7 +34,7 @@ std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
     }
     ++at;
   }
-  // Go down to the leftmost such group.
+  // Go down to the leftmost such group in it.
   while (at < leaves_) {
     at *= 2;
     if (most_[at] < least) ++at;
@@ -41,12 +42,12 @@ std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
   return std::min(at - leaves_, groups_);
 }
 
-// The order of groups on the lists of a state with an unknown past.
+// The functions below arrange the groups on the lists of a state whose history is unknown.
 
 namespace {
 
-// Calls `use` with one array of lists and with the members of a group that belong to it: its hook,
-// whether it has moved, its order.
+// Calls `use` with one array of lists and with the Group members for it: the hook, the flag that
+// the group has moved, and the order.
 template <class Largest, class Average, class Use>
 auto on_lists(OrderLists lists, Largest& largest, Average& average, const Use& use) {
   return lists == OrderLists::largest
@@ -115,7 +116,8 @@ void FsState::put_back(const GroupPlace& place) {
     on_lists(lists, largest_, average_, [&](auto& all, auto hook, auto moved, auto order) {
       const GroupPlace::OnList& on = place.lists[static_cast<std::size_t>(lists)];
       const bool largest = lists == OrderLists::largest;
-      // Only a full group stays on a list of any order.
+      // A full group may stay on a list of any order; every other group belongs on the list of its
+      // order.
       const bool any = !largest && group.fragments == 0 && index_ == GroupIndex::lists_keep_full;
       if (!any && on.order != (largest ? largest_order_of(group) : average_order_of(group))) return;
       if (!on.listed) {

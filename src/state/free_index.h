@@ -7,8 +7,8 @@
 
 namespace e4r::state {
 
-// A doubly linked list threaded through its elements. An element leaves it by hook.unlink(), which
-// does not need the list, or by its destruction.
+// A doubly linked list threaded through its elements. An element leaves the list through
+// hook.unlink(), which does not need the list, or when it is destroyed.
 using ListHook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
@@ -17,7 +17,7 @@ using HookedList = boost::intrusive::list<T, boost::intrusive::member_hook<T, Li
                                           boost::intrusive::constant_time_size<false>>;
 
 // A tournament tree over the free clusters of all groups. It finds the next group with at least n
-// free clusters in O(log groups), so a walk can skip groups that it would only count.
+// free clusters in O(log groups), so a walk can skip groups without looking at each.
 class FreeIndex {
  public:
   explicit FreeIndex(std::uint32_t groups);

@@ -13,7 +13,7 @@ bool joins(const FreedList::Entry& first, const FreedList::Entry& second) {
   return first.transaction == second.transaction && first.end() == second.start;
 }
 
-// Whether an entry of the tree has clusters of the range.
+// Whether an entry of the tree overlaps the range.
 template <class Tree>
 bool overlaps(const Tree& tree, std::uint32_t start, std::uint32_t count) {
   const auto right = tree.lower_bound(start);

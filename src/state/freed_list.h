@@ -16,10 +16,10 @@ namespace e4r::state {
 enum class FreedMerging : std::uint8_t {
   // With both neighbours. The merged extent moves to the end of the list (6.1.192, 6.12.117).
   neighbours,
-  // With its parent, the extent below which it would enter the group's tree, if that is a
-  // neighbour; then also with the parent's neighbour on the other side. The lower of two merged
-  // extents keeps its place on the list, unless it is the new one. A neighbour higher in the tree
-  // stays separate (6.18.44, 7.3.4).
+  // With the extent that would be its parent in the group's tree, if that is a neighbour, and then
+  // with the parent's neighbour on the other side. The lower of two merged extents keeps its place
+  // on the list, unless it is the new extent. A neighbour higher in the tree stays separate
+  // (6.18.44, 7.3.4).
   parent,
 };
 
@@ -33,7 +33,7 @@ class FreedList {
     std::uint32_t start;  // cluster
     std::uint32_t count;
     std::uint64_t transaction;   // the number of the transaction; later ones have higher numbers
-    std::uint64_t freed_at = 0;  // the event that made its place on the list (add)
+    std::uint64_t freed_at = 0;  // the event that determined its place on the list (add)
 
     [[nodiscard]] std::uint32_t end() const { return start + count; }
   };
@@ -42,18 +42,18 @@ class FreedList {
   FreedList(const FreedList&) = delete;
   FreedList& operator=(const FreedList&) = delete;
 
-  // Returns false and changes nothing when the range overlaps a listed one. `event`: the number of
-  // the event that frees it; never below that of an earlier call.
+  // Adds a freed range. Returns false and changes nothing if it overlaps a listed range. `event` is
+  // the number of the event that frees it; numbers must not decrease from call to call.
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count, std::uint64_t transaction,
            std::uint64_t event = 0);
 
-  // The commit of `transaction` has taken these entries out of their groups' trees: the ones at the
-  // head of the list, up to the first one behind `last_event`. Later extents are added to the trees
-  // without them. The entries stay on the list.
+  // The commit of `transaction` has removed entries from their groups' trees: those at the head of
+  // the list that were freed up to `last_event`. Later extents are added to the trees without them.
+  // The entries stay on the list.
   void unlink(std::uint64_t transaction, std::uint64_t last_event);
 
   // Removes and returns the entries of `transaction` at the head of the list, oldest first. Stops
-  // at the first entry of another transaction, and at the first one behind `last_event`.
+  // at the first entry that belongs to another transaction or was freed after `last_event`.
   [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction,
                                                   std::uint64_t last_event = UINT64_MAX);
 
@@ -68,11 +68,11 @@ class FreedList {
   }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
-  // The tree of a group, whose elements have the cluster of their start as number. Without what
-  // unlink() has taken out.
+  // The shape of a group's tree, without the entries that unlink() has removed. The number of an
+  // element is its start cluster.
   [[nodiscard]] TreeShape shape(std::uint32_t group) const;
-  // Makes an empty list hold these entries, and gives the tree of a group its shape. A shape that
-  // does not fit the entries is ignored.
+  // Fills an empty list with these entries, and gives each group's tree the shape in `shapes`. A
+  // shape that does not fit the entries is ignored.
   void restore(const std::vector<Entry>& entries,
                const std::unordered_map<std::uint32_t, TreeShape>& shapes);
 
@@ -91,10 +91,10 @@ class FreedList {
   using Tree = boost::intrusive::set<Node, boost::intrusive::key_of_value<ByStart>,
                                      boost::intrusive::constant_time_size<false>>;
   struct Trees {
-    // Has the shape of the kernel's tree. Both are red-black trees with textbook rebalancing that
-    // replace a removed node by the next higher one.
+    // Has the same shape as the kernel's tree. Both are red-black trees with textbook rebalancing
+    // that replace a removed node with the next higher one.
     Tree linked;
-    Tree unlinked;  // what unlink() has taken out of the other one
+    Tree unlinked;  // the entries that unlink() has removed from `linked`
   };
 
   void insert(Tree& tree, const Entry& entry);
@@ -103,7 +103,7 @@ class FreedList {
   void merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry);
 
   FreedMerging merging_;
-  std::list<Node> list_;  // begins with the unlinked ones
+  std::list<Node> list_;  // the unlinked entries come first
   std::list<Node>::iterator first_linked_ = list_.end();
   std::unordered_map<std::uint32_t, Trees> by_group_;
 };

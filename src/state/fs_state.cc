@@ -7,8 +7,8 @@
 namespace e4r::state {
 namespace {
 
-// Each group has two blocks in the buddy cache, bitmap and buddy. Several groups share a 4 KiB page
-// when blocks are small.
+// Each group has two blocks in the buddy cache, one for the bitmap and one for the buddy. With
+// small blocks, several groups share a 4 KiB page.
 std::uint32_t groups_per_page(const Geometry& geometry) {
   constexpr std::uint32_t kPageBits = 12;
   return geometry.block_bits + 1 < kPageBits ? 1u << (kPageBits - geometry.block_bits - 1) : 1u;
@@ -66,7 +66,7 @@ bitmap::Words FsState::own_words(Group& group) {
   return {group.own.get(), count};
 }
 
-// The groups whose bitmaps share the page with the group's.
+// The groups whose bitmaps share a page with this group's bitmap.
 std::span<Group> FsState::on_page_of(std::uint32_t number) {
   const std::uint32_t per_page = groups_per_page(geometry_);
   const std::uint32_t first = number / per_page * per_page;
@@ -128,7 +128,8 @@ void FsState::load_one(Group& group) {
     at = bitmap::find_clear(bits, limit, end);
   }
   if (free != group.free) {
-    // Descriptor and bitmap disagree. The kernel uses the bitmap's count and never allocates here.
+    // Descriptor and bitmap disagree. The kernel uses the bitmap's count and never allocates in
+    // this group.
     group.free = free;
     group.corrupt = true;
   }
@@ -189,7 +190,7 @@ void FsState::move_by_average(Group& group, int order) {
   }
 }
 
-// Takes the group out and inserts it again, even if its average stays the same
+// Removes the group and inserts it again, even if its average is unchanged
 // (mb_update_avg_fragment_size, Linux 5.15).
 void FsState::move_in_tree(Group& group) {
   if (group.fragments == 0) return;
@@ -284,7 +285,7 @@ void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std
     commit(freed_.entries().front().transaction);
 }
 
-// Whether a preallocation has clusters of the range that it has not handed out.
+// Whether the range contains clusters that a preallocation has not handed out yet.
 bool FsState::is_preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const {
   return group.index.any_near(start, len, [&](const Prealloc& pa) {
     const std::uint32_t base =
@@ -298,7 +299,7 @@ bool FsState::is_preallocated(const Group& group, std::uint32_t start, std::uint
   });
 }
 
-// Releases the preallocations that overlap the range, newest first.
+// Releases all preallocations that overlap the range, newest first.
 void FsState::clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len) {
   std::vector<Prealloc*> there;
   (void)group.index.any_near(start, len, [&](Prealloc& pa) {
@@ -452,7 +453,8 @@ void FsState::settled_words(std::uint32_t number, std::vector<std::uint64_t>& ou
     if (range.group == number) bitmap::clear_range(out, range.start, range.len);
 }
 
-// FsState::check: the invariants that every operation must preserve.
+// The implementation of FsState::check(), which tests the invariants that every operation must
+// preserve.
 
 namespace {
 

@@ -18,11 +18,11 @@
 
 namespace e4r::state {
 
-// One group of the start image. `words` is not copied and must outlive every FsState made from it.
-// It holds at least clusters_per_group bits; those past the group's end are set.
+// One group of the start image. The bits of `words` are not copied and must outlive every FsState
+// made from them. There are at least clusters_per_group bits; those past the group's end are set.
 struct GroupSource {
   bitmap::ConstWords words;
-  std::uint32_t disk_free = 0;  // free clusters by the descriptor
+  std::uint32_t disk_free = 0;  // free clusters according to the descriptor
   std::uint32_t init_free = 0;  // the value to which the kernel sets bb_free at mount
   bool block_uninit = false;
   bool corrupt = false;
@@ -41,12 +41,13 @@ struct Source {
 enum class GroupIndex : std::uint8_t {
   none,
   lists,  // lists in order of arrival (Linux 6.1)
-  // the same, but a group that becomes full stays on its average-fragment list (Linux 6.5 to 6.16)
+  // like `lists`, but a group that becomes full stays on its average-fragment list (Linux 6.5 to
+  // 6.16)
   lists_keep_full,
-  // The largest free chunk by lists in order of arrival, the average free extent by a red-black
-  // tree in which a full group keeps its place (Linux 5.13 to 5.19).
+  // Lists in order of arrival for the largest free chunk, and a red-black tree for the average free
+  // extent, in which a full group keeps its place (Linux 5.13 to 5.19).
   tree,
-  // the same, but each change of a group moves it to the end of its list (up to 5.15.70)
+  // like `tree`, but each change of a group moves it to the end of its list (up to 5.15.70)
   tree_to_end,
   sets,  // sets in ascending order (6.12 from 6.12.77 on, and 6.17 and later)
 };
@@ -55,7 +56,7 @@ enum class GroupIndex : std::uint8_t {
   return index == GroupIndex::tree || index == GroupIndex::tree_to_end;
 }
 
-// Whether the index has lists in order of arrival.
+// Whether the index contains lists in order of arrival.
 [[nodiscard]] constexpr bool has_lists(GroupIndex index) {
   return index == GroupIndex::lists || index == GroupIndex::lists_keep_full || has_tree(index);
 }
@@ -64,8 +65,8 @@ enum class GroupIndex : std::uint8_t {
 enum class OrderLists : std::uint8_t { largest, average };
 
 // The state on which an allocator works: groups with bitmap, buddy and counters; two arrays of
-// order lists; preallocations; clusters that wait for a commit. Models mballoc of Linux 6.1 without
-// concurrency. Not thread-safe, but several states may share one Source.
+// order lists; preallocations; freed clusters that wait for a commit. Models mballoc of Linux 6.1
+// without concurrency. Not thread-safe, but several states may share one Source.
 class FsState {
  public:
   FsState(const Source& source, GroupIndex index, FreedMerging merging = FreedMerging::neighbours);
@@ -84,9 +85,9 @@ class FsState {
 
   [[nodiscard]] LargestList& largest(std::uint32_t order) { return largest_[order]; }
   [[nodiscard]] AverageList& average(std::uint32_t order) { return average_[order]; }
-  // The tree; empty unless has_tree(index()).
+  // The tree by average free extent; empty unless has_tree(index()).
   [[nodiscard]] const AverageTree& tree() const { return tree_; }
-  // The same as sets. The kind of index that is not kept is empty.
+  // The sets of groups. Empty unless index() is GroupIndex::sets.
   [[nodiscard]] const GroupSet& largest_set(std::uint32_t order) const {
     return largest_sets_[order];
   }
@@ -96,90 +97,92 @@ class FsState {
   [[nodiscard]] const FreeIndex& free_index() const { return free_index_; }
 
   // Generates the group's counters and puts the group on its lists. Does the same for the groups
-  // whose bitmaps share its page when blocks are smaller than half a page. Tells `loaded` each
+  // whose bitmaps share its page, if blocks are smaller than half a page. Calls `loaded` for each
   // group that was loaded, in the kernel's order, and returns how many there were.
   std::uint32_t load(std::uint32_t number,
                      const std::function<void(std::uint32_t group)>& loaded = {});
 
-  // What unload() needs to put a group back.
+  // The former state of a group, for unload().
   struct Unloaded {
     std::uint32_t number = 0;
     std::uint32_t free = 0;
     bool moved_by_largest = false, moved_by_average = false;
   };
-  // Loads a group for a try, and adds what unload() needs to `loaded`.
+  // Loads a group for a trial, and adds the former state of each loaded group to `loaded`.
   void load_for_try(std::uint32_t number, std::vector<Unloaded>& loaded);
-  // Undoes load_for_try(), if nothing has changed since.
+  // Undoes load_for_try(). Nothing else may have changed since.
   void unload(const std::vector<Unloaded>& loaded);
 
-  // Sorts every list of the array by the rank of its groups. For a state with an unknown past,
-  // whose lists may be in any order.
+  // Sorts every list of the array by the rank of its groups. For a state whose history is unknown:
+  // its lists may be in any order.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
-  // The tree of groups, by their numbers. set_tree() gives it this shape, as far as that is one of
-  // a tree of this state's groups.
+  // The shape of the tree, whose elements are group numbers. set_tree() gives the tree this shape
+  // and ignores a shape that does not fit the groups of this state.
   [[nodiscard]] TreeShape tree_shape() const;
   void set_tree(const TreeShape& shape);
-  // Puts a full group on an average-fragment list, where it stayed when it became full.
+  // Puts a full group on the average-fragment list on which it stayed when it became full.
   void keep_on_average(std::uint32_t number, std::uint32_t order);
-  // Whether both groups have been on the same list since arrange(), and `group` is behind `other`.
+  // Whether both groups have been on the same list since arrange(), and `group` comes after
+  // `other`.
   [[nodiscard]] bool is_behind(OrderLists lists, std::uint32_t group, std::uint32_t other) const;
-  // If is_behind(), moves `group` to just before `other`. Otherwise returns false and changes
+  // Moves `group` to just before `other` if is_behind(). Otherwise returns false and changes
   // nothing.
   bool put_before(OrderLists lists, std::uint32_t group, std::uint32_t other);
 
-  // Where a group stands on the lists in order of arrival.
+  // The place of a group on the lists that are in order of arrival.
   struct GroupPlace {
     struct OnList {
       std::int8_t order = -1;
       bool listed = false;
-      bool moved = false;        // since arrange()
-      std::uint32_t behind = 0;  // the group before it; its own number: it is the first
+      bool moved = false;        // it joined the list after arrange()
+      std::uint32_t behind = 0;  // the previous group; itself if it is the first
     };
     std::uint32_t group = 0;
-    std::array<OnList, 2> lists;  // by OrderLists
+    std::array<OnList, 2> lists;  // indexed by OrderLists
   };
   [[nodiscard]] GroupPlace place_of(std::uint32_t group) const;
-  // Puts the group back there, for a caller that has undone a change of its clusters. On a list of
-  // another order than the group's clusters ask for now, or whose group before it has left, the
-  // group keeps its place.
+  // Puts the group back in that place, for a caller that has undone a change of its clusters. On a
+  // list where this is impossible the group stays where it is: if its clusters now give it another
+  // order, or if the group before it has left the list.
   void put_back(const GroupPlace& place);
 
   // The buddy of a loaded group. Built at first use.
   Buddy& buddy(Group& group);
 
   // The extent that mb_find_extent would return for `at`: buddy chunks from the one that holds
-  // `at`, joined until they have `needed` clusters or the next chunk is in use. Its length is 0
-  // when `at` is in use. The group must be loaded.
+  // `at`, joined until they have `needed` clusters or the next chunk is in use. Its length is 0 if
+  // `at` is in use. The group must be loaded.
   Extent find_extent(Group& group, std::uint32_t at, std::uint32_t needed);
 
-  // Takes a range out of a loaded group. All its clusters, at least one, must be free and in the
-  // group.
+  // Takes a range out of a loaded group. The range must not be empty, and all its clusters must be
+  // free and in the group.
   Buddy::Split take(Group& group, std::uint32_t start, std::uint32_t len);
-  // Puts a range back into a loaded group. Returns false and changes nothing when part of the range
+  // Puts a range back into a loaded group. Returns false and changes nothing if part of the range
   // is outside the group or already free.
   bool give(Group& group, std::uint32_t start, std::uint32_t len);
 
-  // Takes all that is free in the range, for a result that is known from elsewhere. Drops
-  // preallocations in the range. Commits frees in it, since the result shows that they have
-  // committed by now. Returns how many clusters were in use already: all, when the range is not in
-  // the group. If there are any, `held` gets a set bit for each, counted from `start`; otherwise it
-  // is unchanged.
+  // Takes all free clusters of the range, for a result that is known from elsewhere. First drops
+  // preallocations in the range and commits frees in it, since the result shows that they have
+  // committed by now. Returns the number of clusters that were already in use; all of them if the
+  // range is not in the group. If there are any, `held` gets a set bit for each, counted from
+  // `start`; otherwise it is unchanged.
   std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len,
                            std::vector<std::uint64_t>& held);
 
-  // A range of free clusters that is in use while the device is told of it (ext4_trim_extent in
-  // Linux 5.4 to 7.3).
+  // A range of free clusters that is marked as in use while its discard is sent (ext4_trim_extent
+  // in Linux 5.4 to 7.3).
   struct Discarding {
-    std::uint64_t by = 0;  // names who tells the device; each has at most one range
+    std::uint64_t by = 0;  // identifies the sender; each sender has at most one range
     std::uint32_t group = 0, start = 0, len = 0;
     [[nodiscard]] bool overlaps(std::uint32_t other, std::uint32_t from,
                                 std::uint64_t clusters) const {
       return group == other && start < from + clusters && from < std::uint64_t{start} + len;
     }
   };
-  // Takes such a range out of a loaded group. All its clusters must be free.
+  // Takes the range out of a loaded group. All its clusters must be free.
   void begin_discard(const Discarding& range);
-  // Gives a range back, or all that have one of these clusters. Without such a range, nothing.
+  // Gives back the range of one sender, or all ranges that overlap the given clusters. Does nothing
+  // if there is no such range.
   void end_discard(std::uint64_t by);
   void end_discards_in(std::uint32_t group, std::uint32_t start, std::uint64_t len);
   [[nodiscard]] const std::vector<Discarding>& discarding() const { return discarding_; }
@@ -188,8 +191,8 @@ class FsState {
   void recycle(Prealloc& pa) { pool_.recycle(pa); }
   // Puts a preallocation whose `block` and `len` are set on the list of its group.
   void enlist(Prealloc& pa);
-  // The inode's preallocations. The first function creates the entry; the second returns null if
-  // the inode has no preallocation.
+  // The inode's preallocations. inode_preallocs() creates the entry if needed;
+  // find_inode_preallocs() returns null if the inode has no preallocation.
   InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
   [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino) {
     InodePreallocs* found = inode_preallocs_.find(ino);
@@ -205,19 +208,19 @@ class FsState {
 
   // Unlinks `pa` from both lists and recycles it.
   void drop(Prealloc& pa);
-  // Returns the unused clusters to the bitmap, then does the same. Returns how many clusters it
-  // gave back.
+  // Returns the unused clusters of `pa` to the bitmap, then drops `pa`. Returns the number of these
+  // clusters.
   std::uint32_t release(Prealloc& pa);
 
-  // Marks clusters as freed by `transaction`. They stay in use until it commits, or are free now if
-  // `at_once`. Fails and changes nothing when part of the range is outside the group, free, freed
-  // already, or preallocated and not handed out.
+  // Marks clusters as freed by `transaction`. They stay in use until it commits, or become free now
+  // if `at_once`. Fails and changes nothing if part of the range is outside the group, free,
+  // already freed, or preallocated but not handed out.
   Status free_clusters(std::uint32_t group, std::uint32_t start, std::uint32_t count,
                        std::uint64_t transaction, bool at_once);
-  // Returns the clusters that `transaction` freed, or those freed up to an event (note_event).
-  // Counts ranges that cannot be given back in bad_frees().
+  // Makes the clusters that `transaction` freed up to `last_event` free (note_event). Counts ranges
+  // that cannot be given back in bad_frees().
   void commit(std::uint64_t transaction, std::uint64_t last_event = UINT64_MAX);
-  // The commit of `transaction` has taken what was freed up to an event out of the groups' trees
+  // The commit of `transaction` has removed extents freed up to `last_event` from the groups' trees
   // (FreedList::unlink).
   void unlink_freed(std::uint64_t transaction, std::uint64_t last_event) {
     freed_.unlink(transaction, last_event);
@@ -225,33 +228,33 @@ class FsState {
   // Later frees belong to this event of the trace.
   void note_event(std::uint64_t event) { event_ = event; }
   [[nodiscard]] const FreedList& freed() const { return freed_; }
-  // For a caller that restores a state. The entries' clusters must be in use.
+  // For a caller that restores a state. The clusters of the entries must be in use.
   [[nodiscard]] FreedList& own_freed() { return freed_; }
-  // What commits have given back since the last call, oldest first. Empty unless the mount
-  // discards.
+  // The extents that commits have returned since the last call, oldest first. Empty unless the
+  // mount discards.
   [[nodiscard]] std::vector<FreedList::Entry> take_given_back() {
     return std::exchange(given_back_, {});
   }
   [[nodiscard]] std::uint64_t bad_frees() const { return bad_frees_; }
 
-  // The group's block bitmap is about to be written because an inode or a block was allocated in
-  // the group. Clears BLOCK_UNINIT and corrects the free count of the descriptor.
+  // Call this when the group's block bitmap is about to be written because an inode or a block was
+  // allocated in the group. Clears BLOCK_UNINIT and corrects the free count in the descriptor.
   void clear_block_uninit(std::uint32_t group) {
     if (group < geometry_.groups && groups_[group].block_uninit) write_first_bitmap(groups_[group]);
   }
-  // The same for the group in which the inode was made. __ext4_new_inode generates its bitmap in
-  // memory, so it need not be read again.
+  // Does the same for the group in which the inode was created, and marks its bitmap as read, since
+  // __ext4_new_inode generates it in memory.
   void note_made(std::uint64_t ino);
 
   [[nodiscard]] std::uint32_t groups_loaded() const { return loaded_; }
   [[nodiscard]] std::uint32_t groups_unread() const { return unread_; }
   // Marks the group's bitmap as prefetched. Returns whether it was not marked before.
   bool mark_read(Group& group);
-  // A cursor for a caller that loads groups in turn. No group before it has anything left to load.
+  // A cursor for a caller that loads groups in turn. No group before the cursor is left to load.
   std::uint32_t& next_cold() { return next_cold_; }
 
   // The group's bitmap as it would be on disk after a sync and an unmount: preallocations are
-  // released, and clusters are free that were freed or that the device is told of. Writes
+  // released, and freed clusters and clusters being discarded are free. Writes
   // geometry().clusters_per_group bits, rounded up to words.
   void settled_words(std::uint32_t group, std::vector<std::uint64_t>& out) const;
 

@@ -18,14 +18,14 @@ namespace e4r::state {
 // A line of /proc/fs/ext4/NAME/mb_groups, as ext4_mb_seq_groups_show prints it: the buddy of a
 // group, in which preallocations are in use.
 struct MbGroup {
-  // orders that the kernel prints, whatever the block size
+  // The number of orders that the kernel prints for every block size.
   static constexpr std::size_t kOrders = 14;
   std::uint32_t number = 0;
   std::uint32_t free = 0;        // clusters
   std::uint32_t fragments = 0;   // runs of free clusters
-  std::uint32_t first_free = 0;  // no cluster below it is free; it may be in use itself
+  std::uint32_t first_free = 0;  // no cluster below it is free; the cluster itself may be in use
   std::array<std::uint32_t, kOrders> counters = {};  // free chunks of each order
-  std::size_t printed = kOrders;                     // how many counters the line has
+  std::size_t printed = kOrders;                     // how many of the counters the line has
 };
 
 // The geometry of a mounted file system, with the features and mount options that affect its
@@ -35,11 +35,11 @@ struct MountedGeometry : Geometry {
   bool desc_csum = false;    // uninit_bg or metadata_csum: BLOCK_UNINIT is valid
   bool journal = false;
   bool data_writeback = false;  // data=writeback
-  bool discard = false;         // mount option discard: the device is told of freed blocks
+  bool discard = false;         // mount option discard: freed blocks are discarded
   bool extents = true;          // new inodes map blocks by extents
 
-  // Whether freed clusters are usable at once rather than after their transaction has committed.
-  // With data=writeback this holds for data of regular files despite the journal
+  // Whether freed clusters can be allocated at once rather than after their transaction has
+  // committed. With data=writeback this is true for data of regular files despite the journal
   // (ext4_should_writeback_data in ext4_mb_clear_bb, Linux 6.1).
   [[nodiscard]] bool frees_at_once(bool file_data) const {
     return !journal || (data_writeback && file_data);
@@ -47,8 +47,8 @@ struct MountedGeometry : Geometry {
 };
 
 // A set of group numbers that finds the next member. The lowest level has one bit per group; each
-// bit of a higher level tells whether any of 64 bits below it is set. Uses no memory until its
-// first insertion.
+// bit of a higher level says whether any of 64 bits below it is set. Uses no memory until its first
+// insertion.
 class GroupSet {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -109,7 +109,7 @@ class GroupSet {
   std::uint32_t count_ = 0;
 };
 
-// A place in a red-black tree. An element leaves the tree by its destruction.
+// The hook of an element of a red-black tree. An element leaves the tree when it is destroyed.
 using TreeHook =
     boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
@@ -120,15 +120,15 @@ struct Group {
   std::uint32_t free = 0;          // free clusters in the in-core bitmap; preallocations are in use
   std::uint32_t fragments = 0;     // runs of free clusters
   std::uint32_t first_free = 0;    // no cluster below it is free
-  std::uint32_t disk_free = 0;     // free clusters by the on-disk descriptor
+  std::uint32_t disk_free = 0;     // free clusters according to the on-disk descriptor
   std::int8_t largest_order = -1;  // order of the largest free chunk; -1: full, or not loaded
   std::int8_t average_order = -1;  // list of the average free run; -1: on no list, or not loaded
   bool need_init = true;           // the buddy has not been generated
   bool read = false;               // the bitmap has been prefetched once
   bool corrupt = false;            // the allocator avoids it
   bool block_uninit = false;
-  // Since the last free in this group, the device has been told of all its free space, except runs
-  // below the minlen of a FITRIM (EXT4_GROUP_INFO_WAS_TRIMMED_BIT).
+  // All free space of the group has been discarded since the last free in it, except runs below the
+  // minlen of a FITRIM (EXT4_GROUP_INFO_WAS_TRIMMED_BIT).
   bool trimmed = false;
   // The group has joined its list since FsState::arrange(), so its place there is known.
   bool moved_by_largest = false;
@@ -139,9 +139,9 @@ struct Group {
   ListHook by_average;
   TreeHook in_tree;
   GroupPreallocs preallocs;  // newest first
-  PreallocIndex index;       // the same preallocations, by place
+  PreallocIndex index;       // the same preallocations, by position
 
-  bitmap::ConstWords image;              // the bitmap of the image
+  bitmap::ConstWords image;              // the bitmap in the image
   std::unique_ptr<std::uint64_t[]> own;  // a copy, made at the first change
   std::unique_ptr<Buddy> buddy;          // built at the first search or change
 };
@@ -166,9 +166,9 @@ struct Group {
 struct ShorterAverage {
   bool operator()(const Group& a, const Group& b) const { return average_run(a) < average_run(b); }
 };
-// Groups in ascending order of their average free run; equal ones in order of arrival. Its shape is
-// that of the kernel's tree (ext4_mb_rb_insert, Linux 5.13 to 5.19): both follow the textbook
-// (Cormen et al.). A group that becomes full keeps its place, so the order may be wrong there.
+// Groups in ascending order of their average free run; equal ones in order of arrival. It has the
+// same shape as the kernel's tree (ext4_mb_rb_insert, Linux 5.13 to 5.19), since both follow the
+// textbook (Cormen et al.). A group that becomes full keeps its place, so it may be out of order.
 using AverageTree = boost::intrusive::multiset<
     Group, boost::intrusive::member_hook<Group, TreeHook, &Group::in_tree>,
     boost::intrusive::compare<ShorterAverage>, boost::intrusive::constant_time_size<false>>;

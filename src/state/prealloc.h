@@ -13,8 +13,8 @@
 namespace e4r::state {
 
 // A preallocation (struct ext4_prealloc_space): clusters that are in use in the group's bitmap but
-// belong to no file block yet. An inode preallocation maps the file blocks from `logical` on. A
-// group preallocation serves the small files of a CPU's locality group, from its front.
+// belong to no file block yet. An inode preallocation is for the file blocks from `logical` on. A
+// group preallocation serves the small files of a CPU's locality group and is used from its front.
 struct Prealloc {
   enum class Kind : std::uint8_t { inode, group };
 
@@ -25,12 +25,12 @@ struct Prealloc {
   std::uint64_t block = 0;    // the first block; moves forward as a group preallocation is used
   std::uint32_t logical = 0;  // the first file block (inode kind)
   std::uint32_t len = 0;      // clusters; shrinks as a group preallocation is used
-  std::uint32_t free = 0;     // clusters that are not handed out yet
-  // Where it was made: the group, and the clusters in it (FsState::enlist).
+  std::uint32_t free = 0;     // clusters not yet handed out
+  // The group and the clusters where it was made (FsState::enlist).
   std::uint32_t group = 0;
   std::uint32_t made_at = 0, made_len = 0;
-  std::uint64_t serial = 0;  // increases with each preallocation that is made
-  // Inode kind: a bit per cluster, set when the cluster has been handed out.
+  std::uint64_t serial = 0;  // increases with each new preallocation
+  // Inode kind: one bit per cluster, set if the cluster has been handed out.
   std::vector<std::uint64_t> used;
 
   void mark_used(std::uint32_t first, std::uint32_t count) {
@@ -74,7 +74,7 @@ class PreallocPool {
   std::vector<Prealloc*> idle_;
 };
 
-// A group's preallocations by place. It finds those near a range without a look at all of them.
+// Indexes a group's preallocations by position, to find those near a range without looking at all.
 // Uses Prealloc::made_at and made_len, which must not change while a preallocation is in the index.
 class PreallocIndex {
  public:
@@ -87,8 +87,8 @@ class PreallocIndex {
     if (pa.made_len == 0) return;
     for (std::size_t b = pa.made_at >> kBits; b <= last(pa); ++b) std::erase(buckets_[b], &pa);
   }
-  // Calls fn(pa) for preallocations made of clusters near [start, start + len) until fn returns
-  // true. Returns whether it did. May pass a preallocation more than once. `len` must not be 0.
+  // Calls fn(pa) for preallocations made near [start, start + len) until fn returns true. Returns
+  // whether it did. May pass a preallocation more than once. `len` must not be 0.
   template <class Fn>
   bool any_near(std::uint32_t start, std::uint32_t len, Fn fn) const {
     const std::size_t end =

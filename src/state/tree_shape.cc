@@ -6,10 +6,12 @@
 namespace e4r::state {
 namespace {
 
-// Twice the black nodes on the longest path of a tree with as many elements as there are numbers.
+// A bound on the depth: twice the number of black nodes on a path of a tree that has one element
+// for each possible number.
 constexpr int kDeepest = 72;
 
-// The number of black nodes from here down to each missing child; -1: this is no tree.
+// The number of black nodes on each path from here to a missing child; -1 if this is not a
+// red-black tree.
 int black_height(const TreeShape& shape, std::size_t& at, bool below_red, int depth) {
   if (at == shape.size() || depth > kDeepest) return -1;
   const ShapeNode& node = shape[at++];

@@ -7,8 +7,8 @@
 
 namespace e4r::state {
 
-// The shape and the colours of a red-black tree: its elements in preorder, and a kNone for each
-// missing child. An empty tree is a kNone.
+// The shape and the colours of a red-black tree: its elements in preorder, with a kNone for each
+// missing child. An empty tree is a single kNone.
 struct ShapeNode {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t id = kNone;
@@ -19,10 +19,10 @@ using TreeShape = std::vector<ShapeNode>;
 
 // Whether some red-black tree has this shape.
 [[nodiscard]] bool is_tree_shape(const TreeShape& shape);
-// Whether it has no element twice.
+// Whether no element occurs twice.
 [[nodiscard]] bool has_each_once(const TreeShape& shape);
 
-// Reads and makes trees of Boost.Intrusive that do not count their elements.
+// Reads and builds Boost.Intrusive trees that do not count their elements.
 template <class Tree>
 class TreeShaper {
   using Traits = typename Tree::value_traits;
@@ -31,7 +31,7 @@ class TreeShaper {
   using ConstNode = typename Nodes::const_node_ptr;
 
  public:
-  // `id_of` gives the number of an element.
+  // `id_of` returns the number of an element.
   template <class IdOf>
   [[nodiscard]] static TreeShape read(const Tree& tree, const IdOf& id_of) {
     TreeShape out;
@@ -39,8 +39,8 @@ class TreeShaper {
     return out;
   }
 
-  // Makes the tree, which must be empty. The shape must be a tree's. `element` gives the element
-  // with that number, which is in no tree. Each is asked for once.
+  // Builds the tree, which must be empty. The shape must satisfy is_tree_shape(). `element` is
+  // called once for each number and returns that element, which must not be in a tree.
   template <class Element>
   static void make(Tree& tree, const TreeShape& shape, const Element& element) {
     const Node header = header_of(tree);
