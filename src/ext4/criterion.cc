@@ -10,12 +10,12 @@
 namespace e4r::mb {
 namespace {
 
-// The storage behind the texts of a row.
+// Owns the strings to which a row points.
 struct Texts {
   std::string name, key, section;
 };
 
-// Names are added and never removed, so a row stays valid.
+// Names are never removed, so a row stays valid.
 struct Names {
   std::mutex adding;
   std::array<Texts, kOwnCriteria> texts;

@@ -13,8 +13,8 @@
 
 namespace e4r::mb {
 
-// Allocation request flags as the kernel numbers them (EXT4_MB_*, fs/ext4/ext4.h, 6.1). The trace
-// prints names; later kernels use the same names.
+// Flags of allocation requests, with the kernel's values (EXT4_MB_*, fs/ext4/ext4.h, 6.1). Traces
+// print their names, which are the same in later kernels.
 inline constexpr std::uint32_t hint_merge = 0x0001;
 inline constexpr std::uint32_t hint_reserved = 0x0002;
 inline constexpr std::uint32_t hint_metadata = 0x0004;
@@ -30,10 +30,11 @@ inline constexpr std::uint32_t stream_alloc = 0x0800;
 inline constexpr std::uint32_t use_root_blocks = 0x1000;
 inline constexpr std::uint32_t use_reserved = 0x2000;
 inline constexpr std::uint32_t strict_check = 0x4000;
-// A closing event has 16 bits each for extents found, groups scanned, flags and the tail.
+// A closing event has 16 bits each for the number of extents found, groups scanned, flags and the
+// tail.
 inline constexpr std::uint32_t recorded_bits = 0xffff;
-// Set by the search itself. The closing event stores 16 bits, so cr0_optimized shows as "0x8000"
-// and the others do not show.
+// Flags that the search itself sets. The closing event stores 16 bits, so it shows cr0_optimized as
+// "0x8000" and does not show the others.
 inline constexpr std::uint32_t cr0_optimized = 0x8000;
 inline constexpr std::uint32_t cr1_optimized = 0x10000;
 inline constexpr std::uint32_t cr1_5_optimized = 0x20000;       // the CR1.5 series
@@ -41,8 +42,8 @@ inline constexpr std::uint32_t best_avail_optimized = 0x20000;  // 6.5 to 6.16
 
 using e4replay::Criterion;
 
-// The size of an array with a place for each criterion: those with a row in the table, and those
-// that policy files name (own_1 and on).
+// The number of criteria: those with a row in the table, and those that plugin policies name (own_1
+// to own_4).
 inline constexpr std::size_t kCriteria = 12;
 inline constexpr std::size_t kOwnCriteria = 4;
 inline constexpr std::size_t kTableCriteria = kCriteria - kOwnCriteria;
@@ -50,24 +51,24 @@ inline constexpr std::size_t kTableCriteria = kCriteria - kOwnCriteria;
   return criterion >= Criterion::own_1 && criterion <= Criterion::own_4;
 }
 
-// Everything that readers, counters and reports know of a criterion. They have no lists of their
-// own: a criterion is a value of the enum and a row of the table.
+// The properties of a criterion for readers, counters and reports, which keep no lists of their
+// own. To add a criterion, add a value to the enum and a row to the table.
 struct CriterionRow {
   Criterion criterion = Criterion::unknown;
-  std::string_view name = {};  // in explanations and on the page
+  std::string_view name = {};  // in explanations and on the HTML page
 
-  // Of what ends searches.
+  // For values that can end a search.
   std::string_view title = {};  // in rows of reports
   std::string_view key = {};    // in JSON documents
 
   // Empty for values that are not criteria of a ladder.
-  std::string_view section = {};      // of mb_stats, Linux 6.1, and what we call it of all kernels
-  std::string_view section_6_5 = {};  // of mb_stats, Linux 6.5 and later
+  std::string_view section = {};      // in mb_stats, Linux 6.1; e4replay uses it for all kernels
+  std::string_view section_6_5 = {};  // in mb_stats, Linux 6.5 and later
   bool suggests = false;              // mb_stats has bad_suggestions for it, on kernels with lists
-  bool trims = false;                 // a search may shorten its goal there
+  bool trims = false;                 // a search may shorten its goal in it
 
-  // What traces and records hold, by kernel: numbers, or words (enum criteria of fs/ext4/ext4.h).
-  // Empty or -1 if that kernel lacks the criterion or a word for it.
+  // Its representation in traces and binary records, by kernel: numbers, or words (enum criteria in
+  // fs/ext4/ext4.h). Empty or -1 if that kernel lacks the criterion or a word for it.
   std::string_view word_6_5 = {};    // Linux 6.5 and later
   std::string_view word_cr1_5 = {};  // Linux 6.1 with the CR1.5 series
   std::int8_t number_6_1 = -1;
@@ -75,7 +76,7 @@ struct CriterionRow {
   std::int8_t number_cr1_5 = -1;
 };
 
-// In the order of the ladder. Values that are not criteria of a ladder come last.
+// In ladder order. Values that are not criteria of a ladder come last.
 inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
     {.criterion = Criterion::cr0,
      .name = "CR0",
@@ -152,7 +153,7 @@ inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
 
 static_assert(kCriterionTable.size() == kTableCriteria, "a criterion has no row, or two");
 
-// The index of each value's row. Does not compile unless each value has exactly one row.
+// The index of each value's row. Compilation fails unless each value has exactly one row.
 inline constexpr auto kCriterionRows = [] {
   std::array<std::uint8_t, kCriteria> rows = {};
   std::array<bool, kCriteria> found = {};
@@ -165,13 +166,14 @@ inline constexpr auto kCriterionRows = [] {
   return rows;
 }();
 
-// The criterion of a policy file's rung with that name (letters, digits, '.', '_' and '-'). The
-// same name always gives the same criterion. Its row has the name and keys made of it. Empty if
-// kOwnCriteria other names are taken. Thread-safe, as are the functions below.
+// Returns the criterion for a plugin policy's rung with that name (letters, digits, '.', '_' and
+// '-'). The same name always gives the same criterion. Its row holds the name and keys derived from
+// it. Returns nullopt if kOwnCriteria other names are in use. Thread-safe, as are the functions
+// below.
 [[nodiscard]] std::optional<Criterion> own_criterion(std::string_view name);
-// A name as a key of JSON documents: "long-run" becomes "long_run".
+// Converts a name to a key for JSON documents: "long-run" becomes "long_run".
 [[nodiscard]] std::string key_of(std::string_view name);
-// The row of an own criterion. Without a name it has no section.
+// The row of an own criterion. If the criterion has no name yet, the row has no section.
 [[nodiscard]] const CriterionRow& own_row(Criterion criterion);
 
 [[nodiscard]] constexpr const CriterionRow& row_of(Criterion criterion) {
@@ -182,7 +184,7 @@ inline constexpr auto kCriterionRows = [] {
   return row_of(criterion).name;
 }
 
-// The criteria that a ladder may have, in its order. Named own criteria stand before CR2.
+// The criteria that a ladder may have, in ladder order. Named own criteria come before CR2.
 [[nodiscard]] std::vector<CriterionRow> ladder_criteria();
 // The number of named own criteria.
 [[nodiscard]] std::size_t own_criteria();

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <cstdint>
 
-// Where things are on a device and in files: numbers, ranges and extents, for every layer. A range
-// has a first and a count; an extent has a length, as ext4 calls it. docs/design-model.md says why
-// numbers are plain integers. These types check nothing: Geometry knows what exists.
+// Positions on a device and in files, for every layer: numbers, ranges and extents. A range has a
+// first element and a count; an extent has a start and a length, as in ext4. docs/design-model.md
+// says why numbers are plain integers. Ranges and extents check nothing; Geometry says whether they
+// exist.
 namespace e4r {
 
-// A block of the device, counted in file-system blocks from its start.
+// A device block, counted in file-system blocks from the start of the device.
 using Block = std::uint64_t;
-// Blocks that a file can have: ext4_lblk_t has 32 bits.
+// The number of blocks that a file can have: ext4_lblk_t has 32 bits.
 inline constexpr std::uint64_t kMaxFileBlocks = std::uint64_t{1} << 32;
 // A block group (ext4_group_t).
 using GroupNumber = std::uint32_t;
@@ -32,8 +33,8 @@ struct ClusterRange {
   friend bool operator==(const ClusterRange&, const ClusterRange&) = default;
 };
 
-// A run of clusters in one group and the file block it starts at (struct ext4_free_extent). An
-// extent that a trace names is a trace::RecordedExtent, which may hold any numbers.
+// A run of clusters in one group and its first file block (struct ext4_free_extent). Extents read
+// from a trace are of type trace::RecordedExtent, which may hold any numbers.
 struct Extent {
   GroupNumber group = 0;
   std::uint32_t start = 0;    // cluster in the group
@@ -42,12 +43,12 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-// Whether both cover the same clusters, whatever their file blocks.
+// Whether both cover the same clusters. File blocks are ignored.
 [[nodiscard]] inline bool same_clusters(const Extent& a, const Extent& b) {
   return a.group == b.group && a.start == b.start && a.len == b.len;
 }
 
-// Blocks [logical, logical + len) of a file lie at [block, block + len) of the device.
+// Maps file blocks [logical, logical + len) to device blocks [block, block + len).
 struct FileExtent {
   std::uint64_t logical = 0;
   Block block = 0;
@@ -61,15 +62,15 @@ struct FileExtent {
   friend bool operator==(const FileExtent&, const FileExtent&) = default;
 };
 
-// The shape of a file system: how its blocks lie in groups and clusters. All layers use it. It is
-// the base of types that know more of a file system: image::SuperblockInfo (all that the superblock
-// says), state::MountedGeometry (what decides for the allocator of a mounted file system) and
-// lazyinit::Superblock (the superblock's bytes, to be changed and written back).
-// Blocks are file-system blocks; clusters are allocation units of 2^cluster_bits blocks, equal to
-// blocks without bigalloc.
+// The layout of a file system: how its blocks form clusters and groups. All layers use it. It is
+// the base of three types that add to it: image::SuperblockInfo (the rest of the superblock),
+// state::MountedGeometry (the features and mount options that affect allocation) and
+// lazyinit::Superblock (the superblock's bytes, to be changed and written back). Blocks are
+// file-system blocks; clusters are allocation units of 2^cluster_bits blocks. Without bigalloc, a
+// cluster is one block.
 struct Geometry {
-  std::uint64_t blocks_count = 0;      // blocks of the device, including those before group 0
-  std::uint32_t first_data_block = 0;  // where group 0 starts: 1 with 1 KiB blocks, else 0
+  std::uint64_t blocks_count = 0;      // blocks on the device, including those before group 0
+  std::uint32_t first_data_block = 0;  // the first block of group 0: 1 with 1 KiB blocks, else 0
   std::uint32_t blocks_per_group = 0;
   std::uint32_t clusters_per_group = 0;  // a multiple of 8
   std::uint32_t groups = 0;
@@ -89,7 +90,7 @@ struct Geometry {
   [[nodiscard]] Block first_block(GroupNumber group) const {
     return Block{group} * blocks_per_group + first_data_block;
   }
-  // Whether `block` lies in a group; then also the group and the cluster.
+  // Whether `block` lies in a group, as group_of() and cluster_in_group() require.
   [[nodiscard]] bool holds_block(Block block) const {
     return block >= first_data_block && block < blocks_count;
   }
@@ -117,7 +118,7 @@ struct Geometry {
   [[nodiscard]] std::uint32_t clusters_in(GroupNumber group) const {
     return static_cast<std::uint32_t>(to_clusters(blocks_in(group)));
   }
-  // The front of a range of blocks up to the end of its first group.
+  // The leading part of a block range, up to the end of its first group.
   [[nodiscard]] BlockRange front_in_group(const BlockRange& range) const {
     const Block end = first_block(group_of(range.first)) + blocks_per_group;
     return {range.first, std::min(range.count, end - range.first)};
@@ -136,7 +137,7 @@ struct Geometry {
   [[nodiscard]] std::uint64_t to_blocks(std::uint64_t clusters) const {
     return clusters << cluster_bits;
   }
-  // A number of blocks, rounded to whole clusters.
+  // Rounds a number of blocks up to whole clusters.
   [[nodiscard]] std::uint64_t whole_clusters_from(std::uint64_t blocks) const {
     return to_blocks(to_clusters(blocks));
   }
@@ -154,8 +155,8 @@ struct Geometry {
   return extent.logical + geometry.to_blocks(extent.len);
 }
 
-// Position of the highest set bit, counted from 1; 0 for 0 (the kernel's fls). Orders of buddy
-// chunks are computed with it.
+// The position of the highest set bit, counted from 1; 0 for 0 (like the kernel's fls()). Used to
+// compute the orders of buddy chunks.
 [[nodiscard]] constexpr int fls(std::uint32_t n) {
   return n == 0 ? 0 : 32 - __builtin_clz(n);
 }

@@ -17,7 +17,7 @@
 namespace e4r::image {
 namespace {
 
-// The size of a run of bitmap blocks; fits a second-level cache.
+// The size of a run of bitmap blocks. It fits into a second-level cache.
 constexpr std::size_t kRunBytes = 256u << 10;
 
 // Whether every bit from `first` to the end of the block is set.
@@ -152,7 +152,8 @@ Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset
   return {};
 }
 
-// The offset of the next byte, from `offset` on, that may be nonzero; the size of the file if none.
+// The offset of the next byte, from `offset` on, that may be nonzero; the file size if there is
+// none.
 std::uint64_t next_data(const InputFile& file, std::uint64_t offset) {
   const off_t at = ::lseek(file.fd(), static_cast<off_t>(offset), SEEK_DATA);
   if (at >= 0) return static_cast<std::uint64_t>(at) / kPiece * kPiece;
@@ -206,7 +207,8 @@ errcode_t store(ext2_filsys fs, dgrp_t group, std::span<const std::uint64_t> wor
 errcode_t store_all(ext2_filsys fs, const NewBitmap& bitmap) {
   std::vector<char> block(fs->blocksize);
   std::uint64_t free = 0;
-  fs->now = static_cast<time_t>(fs->super->s_wtime);  // which libext2fs would set to this second
+  fs->now =
+      static_cast<time_t>(fs->super->s_wtime);  // otherwise libext2fs sets it to the current time
   for (dgrp_t group = 0; group < fs->group_desc_count; ++group)
     if (const errcode_t code = store(fs, group, bitmap(group), block, free)) return code;
   ext2fs_free_blocks_count_set(fs->super, free << fs->cluster_ratio_bits);
@@ -220,7 +222,7 @@ bool same_file(int a, const std::string& path) {
   return ::fstat(a, &st) == 0 && file_id(st) == file_id(path);
 }
 
-// Copies the image, changes the copy, then gives it its name.
+// Copies the image, changes the copy, and then renames it to its final name.
 template <class Change>
 Status copy_and_change(const std::string& source, const OutputName& name, Change change) {
   E4R_TRY(const InputFile from, InputFile::open(source));
@@ -232,7 +234,7 @@ Status copy_and_change(const std::string& source, const OutputName& name, Change
   return out.commit();
 }
 
-// `name`: of the copy, in messages.
+// `name` is the name of the copy in messages.
 Status fill_with_bitmaps(const InputFile& from, const Fd& copy, const std::string& name,
                          const NewBitmap& bitmap) {
   E4R_CHECK(copy_sparse(from, copy.get(), name));

@@ -16,8 +16,8 @@
 
 namespace e4r::image {
 
-// Reads block bitmaps from their blocks, adjacent ones in one read. Use one reader per thread. A
-// reader has its own buffers and sets the faults only of the groups that it is asked to read.
+// Reads block bitmaps from the disk, adjacent blocks with one read. Use one reader per thread. A
+// reader has its own buffers and sets only the faults of the groups that it is asked to read.
 class BitmapReader {
  public:
   struct Source {
@@ -32,7 +32,7 @@ class BitmapReader {
   explicit BitmapReader(const Source& source);
 
   // Visits the groups [first, last) in order, with bitmaps as from Image::bitmap(). Sets the fault
-  // of each group that turns out bad.
+  // of each group that proves to be bad.
   void read(GroupNumber first, GroupNumber last, const Visit& visit);
 
  private:
@@ -46,35 +46,35 @@ class BitmapReader {
   Source source_;
   std::vector<std::byte> buffer_;     // the bitmap blocks of the current run
   std::vector<bool> readable_;        // one entry per block of the run
-  std::vector<std::uint64_t> words_;  // the bitmap of the group under visit
+  std::vector<std::uint64_t> words_;  // the bitmap of the visited group
 };
 
-// The new bitmap of a group in the form of Image::bitmap(); empty to leave the group unchanged.
-// Valid until the next call.
+// Returns the new bitmap of a group in the form of Image::bitmap(), or an empty span to leave the
+// group unchanged. The span must be valid until the next call.
 using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group)>;
 
 // Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
 // its descriptor's free count and flags, the superblock's free count, and the checksums of all of
-// them. Nothing else changes, nor does the time of the last write: inodes are the source's, so
-// e2fsck will find blocks that are in use and belong to nobody. `out` is an output that needs a
-// regular file (util/output.h); it must not be `source`.
+// them. Everything else stays the same, even the time of the last write. The inodes are those of
+// the source, so e2fsck will find blocks that are in use but belong to no file. `out` must be a
+// regular file (util/output.h) other than `source`.
 [[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
                                         const NewBitmap& bitmap);
 
-// The same in an anonymous file in that directory (util/output.h).
+// Makes the same copy in an anonymous file in that directory (util/output.h).
 [[nodiscard]] Result<Fd> anonymous_with_bitmaps(const std::string& source,
                                                 const std::string& directory,
                                                 const NewBitmap& bitmap);
 
-// The same in a nameless file in memory.
+// Makes the same copy in an anonymous file in memory.
 [[nodiscard]] Result<Fd> memory_with_bitmaps(const std::string& source, const NewBitmap& bitmap);
 
-// Makes `out` a sparse copy of the image, under the same rules.
+// Makes `out` an unchanged sparse copy of the image. The same rules apply to `out`.
 [[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
 
-// Removes from an image's superblock what identifies its owner: label, UUID, mount point, times,
-// mount options, the last errors. Checksums remain valid: their seed is kept (metadata_csum_seed)
-// or they are recomputed. Changes the image in place; it must be a copy.
+// Removes everything that identifies the owner from an image's superblock: label, UUID, mount
+// point, times, mount options, the last errors. Checksums stay valid: either their seed is kept
+// (metadata_csum_seed) or they are recomputed. Changes the image in place, so it must be a copy.
 [[nodiscard]] Status scrub(const std::string& path);
 
 }  // namespace e4r::image

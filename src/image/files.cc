@@ -15,7 +15,8 @@ struct ExtentCloser {
 };
 using ExtentHandle = std::unique_ptr<std::remove_pointer_t<ext2_extent_handle_t>, ExtentCloser>;
 
-// Collects mapped blocks in logical order. Counts every step, so that a circular mapping ends.
+// Collects mapped blocks in logical order. Limits the number of steps, so that a circular mapping
+// ends.
 class Gatherer {
  public:
   Gatherer(std::uint32_t ino, std::uint64_t blocks_count, std::size_t limit)
@@ -122,13 +123,13 @@ namespace {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-// Mask of bits [low, high) of a word, 0 <= low < high <= 64.
+// A mask of the bits [low, high) of a word, where 0 <= low < high <= 64.
 std::uint64_t mask(unsigned low, unsigned high) {
   return (kAll << low) & (kAll >> (64 - high));
 }
 
-// Calls visit(word index, mask) for each word that [first, first + count) touches, until it returns
-// false. Returns whether it never did.
+// Calls visit(word index, mask) for each word that [first, first + count) touches, until a call
+// returns false. Returns whether no call returned false.
 template <class Visit>
 bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
   for (std::uint64_t bit = first, end = first + count; bit < end;) {
@@ -254,9 +255,9 @@ std::vector<BlockRange> Layout::bookkeeping() const {
   };
   const Block super = geo_.block_size() == 1024 ? 1 : 0;
   add(super);
-  // The descriptors follow the superblock. libext2fs computes their place from the first data
-  // block, which with bigalloc and 1 KiB blocks is one block before the superblock. There its
-  // answer is one block short, except for descriptor block 0.
+  // The descriptors follow the superblock. libext2fs computes their location from the first data
+  // block. With bigalloc and 1 KiB blocks, that is one block before the superblock, so its result
+  // is one block too low, except for descriptor block 0.
   const bool meta_bg = ext2fs_has_feature_meta_bg(fs_->super) != 0;
   const std::uint32_t together = meta_bg ? fs_->super->s_first_meta_bg : geo_.desc_blocks;
   for (std::uint32_t i = 0; i < geo_.desc_blocks; ++i)
@@ -271,7 +272,8 @@ std::vector<BlockRange> Layout::bookkeeping() const {
 
 namespace {
 
-// From the root down, each directory once, however directories refer to each other.
+// Walks the directories from the root down. Visits each directory once, even if links between
+// directories form a cycle.
 class Walk {
  public:
   Walk(ext2_filsys fs, const std::set<std::uint64_t>& wanted) : fs_(fs), wanted_(wanted) {
@@ -282,7 +284,7 @@ class Walk {
     while (at_ < directories_.size() && found_.paths.size() < wanted_.size()) {
       const errcode_t code =
           ext2fs_dir_iterate2(fs_, directories_[at_].ino, 0, nullptr, &Walk::on_entry, this);
-      // Without the feature filetype, whatever has a name may be a directory.
+      // Without the filetype feature, any named inode may be a directory.
       if (code != 0 && code != EXT2_ET_NO_DIRECTORY) ++found_.unreadable;
       if (code == EXT2_ET_NO_DIRECTORY && at_ == 0) found_.has_inodes = false;
       ++at_;
@@ -293,7 +295,7 @@ class Walk {
  private:
   struct Directory {
     ext2_ino_t ino = 0;
-    std::size_t parent = 0;  // among directories_
+    std::size_t parent = 0;  // index in directories_
     std::string name;
   };
 
@@ -302,7 +304,7 @@ class Walk {
     return static_cast<Walk*>(walk)->add(*dirent) ? 0 : DIRENT_ABORT;
   }
 
-  // False when there is nothing more to find.
+  // Returns false when nothing is left to find.
   bool add(ext2_dir_entry& dirent) {
     const ext2_ino_t ino = dirent.inode;
     if (ino == 0 || ino > fs_->super->s_inodes_count) return true;

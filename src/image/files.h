@@ -12,16 +12,16 @@
 
 namespace e4r::image {
 
-// Implement Image::inode() and Image::file_extents(). Nobody else may use the handle meanwhile.
-// Errors do not name the image.
+// These implement Image::inode() and Image::file_extents(). No other thread may use the handle
+// during the call. Errors do not name the image.
 [[nodiscard]] Result<InodeInfo> read_inode(ext2_filsys fs, std::uint32_t ino);
 [[nodiscard]] Result<std::vector<MappedExtent>> read_extents(ext2_filsys fs, std::uint32_t ino,
                                                              std::size_t limit);
 
-// The places of a group's own metadata, computed from the superblock and descriptors.
+// The locations of each group's own metadata, computed from the superblock and the descriptors.
 class Layout {
  public:
-  // Both must outlive the Layout.
+  // `superblock` and `groups` must outlive the Layout.
   Layout(const SuperblockInfo& superblock, std::span<const GroupInfo> groups, ext2_filsys fs)
       : geo_(superblock), groups_(groups), fs_(fs) {}
 
@@ -29,13 +29,14 @@ class Layout {
   // and reserved descriptor blocks.
   [[nodiscard]] std::uint64_t base_blocks(GroupNumber group) const;
 
-  // Fills `words` with the bitmap of a group that was never written. In use are the base blocks,
-  // the group's bitmaps and inode table where they lie inside the group, and all bits past its end.
+  // Fills `words` with the bitmap of a group whose bitmap was never written. It marks as in use:
+  // the base blocks, the group's bitmaps and inode table where they lie inside the group, and all
+  // bits past the group's end.
   void init_bitmap(GroupNumber group, std::span<std::uint64_t> words) const;
 
-  // Whether the group's own bitmaps and inode table are in use in `words`. Without flex_bg the
-  // kernel refuses a bitmap where they are not. With flex_bg they may lie anywhere, and the kernel
-  // does not check.
+  // Whether the group's own bitmaps and inode table are in use in `words`. Without flex_bg, the
+  // kernel rejects a bitmap in which they are not. With flex_bg, they may lie anywhere, and the
+  // kernel does not check.
   [[nodiscard]] bool metadata_in_use(GroupNumber group, std::span<const std::uint64_t> words) const;
 
   // See Image::metadata().
@@ -53,17 +54,17 @@ class Layout {
 };
 
 // The clusters of the group that overlap `blocks`, counted from the group's first cluster. The
-// count is 0 if none does.
+// count is 0 if there is no overlap.
 [[nodiscard]] ClusterRange clusters_in_group(const Geometry& geometry, GroupNumber group,
                                              const BlockRange& blocks);
 
 // Sets the bits [first, first + count), which must be inside `words`. Returns how many were clear.
 std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count);
-// Whether all of these bits are set.
+// Whether the bits [first, first + count) are all set.
 [[nodiscard]] bool all_set(std::span<const std::uint64_t> words, std::uint64_t first,
                            std::uint64_t count);
 
-// Image::paths() on a handle that nobody else uses meanwhile.
+// Implements Image::paths(). No other thread may use the handle during the call.
 [[nodiscard]] FoundPaths find_paths(ext2_filsys fs, const std::set<std::uint64_t>& wanted);
 
 }  // namespace e4r::image

@@ -38,8 +38,8 @@ std::string_view describe(GroupFault fault) {
 
 namespace {
 
-// Bytes of bitmaps in a piece of a scan: enough to keep a thread busy, but few enough that all
-// threads get pieces.
+// Bytes of bitmaps in one piece of a scan: large enough to keep a thread busy, and small enough
+// that all threads get pieces.
 constexpr std::uint64_t kPieceBytes = 2u << 20;
 
 GroupNumber groups_per_piece(const Geometry& geometry) {
@@ -99,8 +99,8 @@ void Image::Impl::warn_about_state() {
                     path));
 }
 
-// Reports bad groups once per image, after all bitmaps were checked; with `strict`, before that as
-// well.
+// Reports bad groups once per image, after all bitmaps have been checked. With `strict`, it also
+// reports them before that.
 Status Image::Impl::report_bad_groups() {
   const auto bad = [](const GroupInfo& info) { return info.bad(); };
   const auto first = std::find_if(groups.begin(), groups.end(), bad);
@@ -143,8 +143,8 @@ Status Image::Impl::load() {
   return claim_metadata();
 }
 
-// Marks all metadata as in use. With flex_bg the kernel does not check that bitmaps do so, but an
-// allocation that meets metadata fails (ext4_mb_mark_diskspace_used(), which calls
+// Marks all metadata as in use. With flex_bg, the kernel does not check that the bitmaps mark it,
+// but an allocation that overlaps metadata fails (ext4_mb_mark_diskspace_used(), which calls
 // ext4_inode_block_valid()).
 Status Image::Impl::claim_metadata() {
   const std::size_t size = superblock.words_per_group();

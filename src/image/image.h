@@ -16,7 +16,7 @@
 
 namespace e4r::image {
 
-// Feature bits that matter to an allocator or a checker.
+// The feature bits that matter to an allocator or a checker.
 struct Features {
   bool extents = false;
   bool bigalloc = false;
@@ -30,12 +30,12 @@ struct Features {
   bool has_journal = false;
   bool resize_inode = false;
   bool inline_data = false;
-  // BLOCK_UNINIT and INODE_UNINIT are valid only with these.
+  // BLOCK_UNINIT and INODE_UNINIT are valid only with one of these features.
   [[nodiscard]] bool group_checksums() const { return uninit_bg || metadata_csum; }
 };
 
-// The facts in the superblock, checked for consistency: counts agree with each other and with the
-// size of the file, shifts are in range, divisors are not zero.
+// The contents of the superblock, checked for consistency: counts agree with each other and with
+// the file size, shifts are in range, divisors are not zero.
 struct SuperblockInfo : Geometry {
   std::uint64_t clusters_count = 0;  // sum over all groups
   std::uint32_t inodes_count = 0;
@@ -45,7 +45,7 @@ struct SuperblockInfo : Geometry {
   std::uint32_t desc_blocks = 0;
   std::uint32_t reserved_gdt_blocks = 0;
   std::uint32_t first_meta_bg = 0;  // in descriptor blocks; used only with meta_bg
-  // as in the superblock, in blocks; not the sum of the groups
+  // The superblock's count of free blocks, not the sum over the groups.
   std::uint64_t free_blocks_count = 0;
   std::uint64_t reserved_blocks = 0;  // for root
   std::uint32_t stride = 0;           // RAID stride and stripe width in blocks; 0: not set
@@ -61,8 +61,8 @@ struct SuperblockInfo : Geometry {
   std::string uuid = {};  // 8-4-4-4-12 lower-case hex
 };
 
-// Why nothing may be allocated in a group. For each of these faults the kernel sets the group aside
-// or does not mount at all, so all blocks of the group count as in use.
+// Why nothing may be allocated in a group. For each of these faults, the kernel avoids the group or
+// refuses to mount, so all blocks of the group count as in use.
 enum class GroupFault : std::uint8_t {
   none,
   descriptor_range,     // a bitmap or the inode table lies outside the file system
@@ -77,7 +77,8 @@ enum class GroupFault : std::uint8_t {
 // The fault as the end of a sentence about the group: "block bitmap checksum is wrong".
 [[nodiscard]] std::string_view describe(GroupFault fault);
 
-// A group and its descriptor. The counts are the stored ones, not recounted from the bitmaps.
+// A group and its descriptor. The counts are those stored in the descriptor, not recounted from the
+// bitmaps.
 struct GroupInfo {
   Block first_block = 0;
   Block block_bitmap = 0;
@@ -92,19 +93,19 @@ struct GroupInfo {
   bool block_uninit = false;  // the UNINIT and ZEROED flags read as false
   bool inode_uninit = false;  // without group checksums
   bool itable_zeroed = false;
-  // How many clusters of any group's metadata are free in this group's bitmap. Known once the
-  // bitmaps are loaded.
+  // The number of clusters that hold metadata of any group but are free in this group's bitmap.
+  // Valid once the bitmaps are loaded.
   std::uint32_t free_metadata = 0;
   GroupFault fault = GroupFault::none;
   [[nodiscard]] bool bad() const { return fault != GroupFault::none; }
-  // Whether the locations in the descriptor are trustworthy.
+  // Whether the locations in the descriptor can be trusted.
   [[nodiscard]] bool has_places() const {
     return fault != GroupFault::descriptor_range && fault != GroupFault::descriptor_checksum;
   }
 };
 
 struct OpenOptions {
-  bool strict = false;       // a bad group is an Error; otherwise it is reported and set aside
+  bool strict = false;       // a bad group is an Error; otherwise it is reported and avoided
   unsigned threads = 0;      // threads that read bitmaps; 0: one per CPU
   bool load_bitmaps = true;  // false: read only superblock and descriptors; see scan_bitmaps()
   std::string name = {};     // for messages; empty: the path
@@ -122,27 +123,27 @@ struct InodeInfo {
   bool inline_data = false;
 };
 
-// An extent in the map of an inode.
+// An extent that an inode maps.
 struct MappedExtent : FileExtent {
   bool unwritten = false;  // the blocks read as zeros
   friend bool operator==(const MappedExtent&, const MappedExtent&) = default;
 };
 
-// Where the directories of an image have files.
+// The result of Image::paths().
 struct FoundPaths {
-  std::map<std::uint64_t, std::string> paths;  // by inode; of several names the first one found
-  bool has_inodes = true;                      // false: the root's inode is no directory
-  std::uint64_t unreadable = 0;                // directories whose names are not known
+  std::map<std::uint64_t, std::string>
+      paths;                     // by inode; the first name found if there are several
+  bool has_inodes = true;        // false if the root inode is not a directory
+  std::uint64_t unreadable = 0;  // directories that could not be read
 };
 
 // An ext2, ext3 or ext4 file system in a regular file (sparse, or a raw e2image) or on a block
-// device. It is opened only for reading: the descriptor is O_RDONLY and no journal is ever
-// replayed.
+// device. It is opened read-only (O_RDONLY), and the journal is never replayed.
 //
-// Whatever the bytes, open() returns an Image or an Error. Its memory use is proportional to the
-// groups for which the file has room. Descriptors and bitmaps that the kernel would not trust make
-// a *bad group*: it is reported once in warnings() and marked in groups(), and all its clusters are
-// in use. Any other fault of the file system as a whole is an Error.
+// For arbitrary input, open() returns an Image or an Error. Its memory use is proportional to the
+// number of groups that fit into the file. Descriptors and bitmaps that the kernel would not trust
+// make a *bad group*: it is reported once in warnings() and marked in groups(), and all its
+// clusters are in use. Any other fault of the file system as a whole is an Error.
 //
 // Several threads may call const member functions at once.
 class Image {
@@ -155,27 +156,27 @@ class Image {
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const SuperblockInfo& superblock() const;
   [[nodiscard]] std::span<const GroupInfo> groups() const;
-  // Lines for a person, in the form of an Error, about an unreplayed journal, recorded errors, a
+  // Human-readable lines, worded like an Error, about an unreplayed journal, recorded errors, a
   // mounted device and bad groups.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   // In ascending order. Complete once the bitmaps are loaded or scanned.
   [[nodiscard]] std::vector<GroupNumber> bad_groups() const;
 
-  // The group's block bitmap. Bit k is set when cluster k of the group is in use; the least
+  // The group's block bitmap. Bit k is set if cluster k of the group is in use; the least
   // significant bit of the first word is bit 0. It has words_per_group() words; bits past the
-  // group's end are set. The bitmap of a BLOCK_UNINIT group is computed as the kernel initialises
-  // it. Empty if the image was opened without load_bitmaps.
+  // group's end are set. The bitmap of a BLOCK_UNINIT group is computed in the way in which the
+  // kernel initialises it. Empty if the image was opened without load_bitmaps.
   [[nodiscard]] std::span<const std::uint64_t> bitmap(GroupNumber group) const;
 
-  // Called once per group. `words` is as from bitmap() and valid during the call. A piece's groups
-  // are visited in ascending order on one thread. Pieces run concurrently; their numbers are in the
-  // order of their groups.
+  // Called once per group. `words` is as from bitmap() and valid during the call. The groups of a
+  // piece are visited in ascending order on one thread. Pieces run concurrently; a piece with
+  // higher groups has a higher number.
   using BitmapVisitor =
       std::function<void(unsigned piece, GroupNumber group, std::span<const std::uint64_t> words)>;
   // The number of pieces in scan_bitmaps().
   [[nodiscard]] unsigned scan_pieces() const;
-  // Reads every bitmap without keeping it. Finds bad groups as loading does. With `strict`, the
-  // lowest bad group is the Error.
+  // Reads every bitmap without keeping it. Finds bad groups in the same way as loading does. With
+  // `strict`, the lowest bad group is the Error.
   [[nodiscard]] Status scan_bitmaps(const BitmapVisitor& visit);
 
   // The blocks that descriptors and layout rules reserve: copies of the superblock with their
@@ -183,21 +184,21 @@ class Image {
   // neighbours merged. Locations outside the file system are left out.
   [[nodiscard]] std::vector<BlockRange> metadata() const;
 
-  // Only the blocks that describe free space: the superblock, its descriptors, and the written
-  // bitmaps of blocks and inodes. Ascending, with neighbours merged.
+  // The blocks that describe free space: the superblock, the group descriptors, and the block and
+  // inode bitmaps that have been written. Ascending, with neighbours merged.
   [[nodiscard]] std::vector<BlockRange> bookkeeping() const;
 
-  // Reads an inode. `links` is 0 if it is not in use. Errors: the number or the place in the inode
-  // table is out of range; a failed read; a wrong checksum of the inode.
+  // Reads an inode. `links` is 0 if it is not in use. Errors: the number or the location in the
+  // inode table is out of range; a failed read; a wrong checksum of the inode.
   [[nodiscard]] Result<InodeInfo> inode(std::uint32_t ino) const;
   // The data blocks of a file, mapped by extents or indirect blocks, in logical order with
-  // neighbours merged. Metadata of the map is left out. An Error after `limit` extents, so that a
-  // corrupted tree ends.
+  // neighbours merged. Blocks of the extent tree and indirect blocks are left out. More than
+  // `limit` extents are an Error, which bounds the work on a corrupted tree.
   [[nodiscard]] Result<std::vector<MappedExtent>> file_extents(std::uint32_t ino,
                                                                std::size_t limit = 1u << 22) const;
 
-  // The paths of those inodes, from the root directory on: "/var/log/messages". Reads directories
-  // until all are found; names are bytes as they stand there.
+  // The paths of those inodes, starting at the root directory, such as "/var/log/messages". Reads
+  // directories until all inodes are found. Names are the raw bytes of the directory entries.
   [[nodiscard]] FoundPaths paths(const std::set<std::uint64_t>& inodes) const;
 
  private:

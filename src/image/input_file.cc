@@ -14,7 +14,7 @@
 namespace e4r::image {
 namespace {
 
-// The first bytes of a file that is not an image, and advice for it.
+// The magic bytes of a file format that is not an image, and advice for the user.
 struct Lookalike {
   std::size_t offset;
   std::string_view magic;
@@ -68,7 +68,7 @@ Result<InputFile> InputFile::open(const std::string& real_path, const std::strin
   InputFile file;
   file.path_ = name.empty() ? real_path : name;
   const std::string& path = file.path_;
-  // must not block on a pipe
+  // O_NONBLOCK avoids blocking on a pipe.
   file.fd_ = Fd(::open(real_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.fd_.is_open()) return error("cannot open {}: {}", path, errno_text(errno));
   struct stat st = {};

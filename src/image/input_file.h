@@ -11,21 +11,21 @@
 
 namespace e4r::image {
 
-// A regular file or block device, open for reads at any offset. Reads are thread-safe.
+// A regular file or block device, opened for reads at any offset. Reads are thread-safe.
 class InputFile {
  public:
-  // Messages call the file `name`, or `path` if that is empty; path() returns the same. If the path
-  // cannot be an image, the Error says what it is: a directory, a pipe...
+  // Messages and path() call the file `name`, or `path` if `name` is empty. If the path cannot be
+  // an image, the Error says what it is: a directory, a pipe...
   [[nodiscard]] static Result<InputFile> open(const std::string& path,
                                               const std::string& name = {});
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // Bytes that may be nonzero; less than size() for a sparse file.
+  // The number of bytes that may be nonzero; less than size() for a sparse file.
   [[nodiscard]] std::uint64_t allocated() const { return allocated_; }
 
-  // Fills `out` from `offset` on. The Error says that the file ends earlier or why the read failed.
+  // Fills `out` from `offset` on. The Error says that the file is too short or why the read failed.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -38,12 +38,12 @@ class InputFile {
 };
 
 // Whether the file is a QCOW2 file or an e2image without block positions. Such a file may have a
-// superblock in the place where a raw image has it, but nothing else.
+// superblock at the same offset as a raw image, but nothing else of the image.
 [[nodiscard]] bool is_container(std::span<const std::byte> head);
 
 // The Error for a file without an ext4 superblock: what the file seems to be (QCOW2 e2image,
-// e2image without -r, compressed file, partitioned disk) and the command that makes an image of it.
-// `head` has the first bytes of the file, up to 2 KiB.
+// e2image without -r, compressed file, partitioned disk) and the command that turns it into an
+// image. `head` holds the first bytes of the file, up to 2 KiB.
 [[nodiscard]] Error not_an_image(const std::string& path, std::span<const std::byte> head);
 
 }  // namespace e4r::image

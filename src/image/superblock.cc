@@ -21,7 +21,7 @@ namespace e4r::image {
 namespace {
 
 constexpr std::uint64_t kSuperOffset = 1024;
-// Descriptor tables of up to this size are accepted without a check that the file has that much
+// Descriptor tables of up to this size are accepted without checking that the file has that much
 // data.
 constexpr std::uint64_t kFreeDescriptorBytes = 64u << 20;
 
@@ -46,7 +46,7 @@ std::uint64_t groups_count(const Super& sb) {
   return ceil_div(blocks_count(sb) - sb.s_first_data_block, sb.s_blocks_per_group);
 }
 
-// EXT2_DESC_SIZE(), which takes no const superblock.
+// Like EXT2_DESC_SIZE(), which does not accept a const superblock.
 std::uint32_t desc_size(const Super& sb) {
   return sb.s_feature_incompat & EXT4_FEATURE_INCOMPAT_64BIT ? sb.s_desc_size : EXT2_MIN_DESC_SIZE;
 }
@@ -55,14 +55,15 @@ bool is_power_of_two(std::uint64_t n) {
   return n != 0 && (n & (n - 1)) == 0;
 }
 
-// Also needs the superblock's bytes as they are on the disk.
+// `bytes` is the superblock as stored on disk.
 bool checksum_ok(const Super& sb, std::span<const std::byte> bytes) {
   if (!(sb.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_METADATA_CSUM)) return true;
   const auto covered = bytes.first(offsetof(Super, s_checksum));
   return sb.s_checksum_type == EXT2_CRC32C_CHKSUM && crc32c(~0u, covered) == sb.s_checksum;
 }
 
-// Checks the sizes of blocks, clusters, inodes and descriptors; nullptr if they are in range.
+// Checks the sizes of blocks, clusters, inodes and descriptors. Returns the name of a wrong size,
+// or nullptr if all are in range.
 const char* wrong_sizes(const Super& sb) {
   if (sb.s_log_block_size > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE) return "block size";
   const bool bigalloc = sb.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_BIGALLOC;
@@ -81,7 +82,7 @@ const char* wrong_sizes(const Super& sb) {
   return nullptr;
 }
 
-// Checks group sizes and counts, once the sizes above are in range.
+// Checks group sizes and counts. wrong_sizes() must have found no error.
 const char* wrong_counts(const Super& sb) {
   const std::uint32_t ratio_bits = sb.s_log_cluster_size - sb.s_log_block_size;
   const std::uint64_t bitmap_bits = std::uint64_t{8} * 1024 << sb.s_log_block_size;
@@ -89,7 +90,7 @@ const char* wrong_counts(const Super& sb) {
   if (clusters < 8 || clusters % 8 != 0 || clusters > bitmap_bits) return "clusters per group";
   if (sb.s_blocks_per_group != clusters << ratio_bits) return "blocks per group";
   if (sb.s_inodes_per_group == 0 || sb.s_inodes_per_group > bitmap_bits) return "inodes per group";
-  // The kernel and e2fsck refuse anything else (ext4_check_geometry, Linux 6.1).
+  // The kernel and e2fsck reject any other value (ext4_check_geometry, Linux 6.1).
   const bool boot_block = sb.s_log_block_size == 0 && ratio_bits == 0;
   if (sb.s_first_data_block != (boot_block ? 1u : 0u)) return "first data block";
   if (sb.s_first_data_block >= blocks_count(sb)) return "block count";
@@ -216,7 +217,7 @@ class DescriptorCheck {
  public:
   DescriptorCheck(ext2_filsys fs, const SuperblockInfo& geo, const Layout& layout)
       : fs_(fs), geo_(geo), super_block_(geo.block_size() == 1024 ? 1 : 0) {
-    table_end_ = super_block_ + 1;  // group 0 has the superblock, then the descriptors
+    table_end_ = super_block_ + 1;  // group 0 holds the superblock, then the descriptors
     const std::uint64_t base = layout.base_blocks(0);
     if (base > geo.reserved_gdt_blocks) table_end_ = super_block_ + base - geo.reserved_gdt_blocks;
   }
@@ -232,8 +233,8 @@ class DescriptorCheck {
   }
 
  private:
-  // Whether the blocks are clear of the primary superblock and descriptors, and within the group
-  // (with flex_bg, within the file system).
+  // Whether the blocks do not overlap the primary superblock and descriptors, and lie within the
+  // group (with flex_bg, within the file system).
   [[nodiscard]] bool in_range(GroupNumber group, const GroupInfo& info, Block first,
                               std::uint64_t count) const {
     const bool anywhere = geo_.features.flex_bg;
@@ -302,8 +303,8 @@ namespace {
 constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
 constexpr std::array<unsigned char, 16> kJournalUuid = {'e', '4', 'r', 'e', 'p', 'l', 'a', 'y',
                                                         'j', 'o', 'u', 'r', 'n', 'a', 'l', '1'};
-// The smallest and largest journal made here, in blocks. The kernel requires
-// JBD2_MIN_JOURNAL_BLOCKS.
+// The sizes of the smallest and largest journal that make_mountable() creates, in blocks. The
+// kernel requires JBD2_MIN_JOURNAL_BLOCKS.
 constexpr std::uint64_t kLeastJournal = 4096, kMostJournal = 262144;
 
 Error no_memory() {
@@ -328,12 +329,12 @@ errcode_t put_root(ext2_filsys fs) {
   root->i_mode = LINUX_S_IFDIR | 0700;
   root->i_links_count = 2;
   root->i_size = fs->blocksize;
-  // The kernel wants a root directory with blocks but does not look for them.
+  // The kernel requires that the root directory has blocks but does not look for them.
   root->i_blocks = fs->blocksize / 512;
   if (ext2fs_has_feature_extents(fs->super)) {
     root->i_flags = EXT4_EXTENTS_FL;
     auto* header = reinterpret_cast<ext3_extent_header*>(root->i_block);
-    // libext2fs writes i_block of an inode with extents as it is.
+    // libext2fs writes i_block of an inode with extents without swapping bytes.
     constexpr std::uint16_t kEntries =
         (sizeof(root->i_block) - sizeof(*header)) / sizeof(ext3_extent);
     header->eh_magic = to_le(std::uint16_t{EXT3_EXT_MAGIC});
@@ -345,7 +346,7 @@ errcode_t put_root(ext2_filsys fs) {
                                  static_cast<int>(bytes.size()));
 }
 
-// Adapts the superblock: clears what a mount would need but the disks do not have.
+// Adapts the superblock: clears features and fields that refer to data which the disks do not have.
 errcode_t settle(ext2_filsys fs, std::uint32_t journal_device) {
   ext2_super_block& super = *fs->super;
   ext2fs_clear_feature_journal_needs_recovery(&super);
@@ -392,7 +393,7 @@ errcode_t make_journal(const std::string& path, std::uint32_t block_size, std::u
   if (const errcode_t code =
           ext2fs_create_journal_superblock(fs.get(), static_cast<__u32>(blocks), 0, &journal))
     return code;
-  // offset in the journal's superblock of the number of users (big-endian), here one
+  // The offset of the number of users (big-endian) in the journal's superblock. It is set to one.
   constexpr std::size_t kUsers = 0x40;
   journal[kUsers + 3] = 1;
   const std::uint64_t at = fs->super->s_first_data_block + 1;
@@ -424,7 +425,7 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
     return settle(fs, journal_device);
   }));
   if (!journaled) return out;
-  // One transaction can change every bitmap and descriptor. It may take up to a quarter of the
+  // One transaction can change every bitmap and descriptor, and may take up to a quarter of the
   // journal.
   const std::uint64_t blocks = std::clamp(8 * static_cast<std::uint64_t>(image.groups().size()),
                                           kLeastJournal, kMostJournal);

@@ -21,34 +21,35 @@ namespace e4r::image {
 // Bytes from the start of a device to the end of the primary superblock.
 inline constexpr std::uint64_t kHeadBytes = 2048;
 
-// The file or device of a file system. Both sizes are in bytes; `allocated` bytes may be nonzero.
+// The file or device that holds a file system. Both sizes are in bytes. `allocated` is the number
+// of bytes that may be nonzero.
 struct Holder {
   std::string path;
   std::uint64_t size = 0;
   std::uint64_t allocated = 0;
 };
 
-// Reads the primary superblock. Refuses it unless every count is in range, agrees with the others
-// and fits the file. Users of these counts, including libext2fs, then neither divide by zero nor
-// allocate more than the size of the file justifies.
+// Reads the primary superblock. Rejects it unless every count is in range, agrees with the others
+// and fits the file. Code that uses these counts, including libext2fs, then neither divides by zero
+// nor allocates more memory than the file size justifies.
 [[nodiscard]] Status check_superblock(const InputFile& file);
-// The same for the first kHeadBytes bytes, or fewer if there are no more.
+// Does the same for `head`, the first kHeadBytes bytes of the file, or all of a shorter file.
 [[nodiscard]] Status check_superblock(const Holder& file, std::span<const std::byte> head);
 
-// Turns a superblock from the order of the disk into this machine's, or back. libext2fs does so
-// itself with what it reads.
+// Converts a superblock from disk byte order to host byte order, or back. libext2fs itself converts
+// superblocks that it reads.
 inline void change_order([[maybe_unused]] ext2_super_block& superblock) {
   if constexpr (std::endian::native == std::endian::big) ext2fs_swap_super(&superblock);
 }
 
-// The geometry in a superblock, which is in this machine's order here and below,
-// and has passed the check.
+// The geometry in a superblock. The superblock must be in host byte order, as in the functions
+// below, and must have passed check_superblock().
 [[nodiscard]] Geometry geometry_of(const ext2_super_block& superblock);
 
 // The UUID as 8-4-4-4-12 lower-case hexadecimal digits.
 [[nodiscard]] std::string uuid_text(const ext2_super_block& superblock);
 
-// A text in the superblock: it ends at its first NUL, or fills the field.
+// A string in the superblock. It ends at the first NUL byte or fills the field.
 template <class Byte, std::size_t N>
 [[nodiscard]] std::string text_of(const Byte (&field)[N]) {
   const auto* text = reinterpret_cast<const char*>(field);
@@ -57,7 +58,7 @@ template <class Byte, std::size_t N>
 
 [[nodiscard]] SuperblockInfo read_superblock(ext2_filsys fs);
 
-// Returns one entry per group. Its `fault` is set as far as the descriptors alone show it.
+// Returns one entry per group. `fault` is set for faults that the descriptors alone show.
 [[nodiscard]] std::vector<GroupInfo> read_groups(ext2_filsys fs, const SuperblockInfo& superblock);
 
 // The disks of a guest kernel, as anonymous files in memory: a file system that is empty but has
@@ -67,13 +68,13 @@ struct MountableDisks {
   Fd journal;  // not open if the file system has no journal
 };
 
-// Copies what describes an image's free space (Image::bookkeeping) and adds what a kernel needs for
-// a mount: an empty root directory, and an external journal. The number of the journal's device is
-// `journal_device` (as in st_rdev, below 2^16: major << 8 | minor). Drops features that need more
-// than that and do not affect allocation: quota, project quota, orphan file, multiple-mount
+// Copies the blocks that describe an image's free space (Image::bookkeeping) and adds what a kernel
+// needs to mount it: an empty root directory and an external journal. `journal_device` is the
+// device number of the journal (as in st_rdev, below 2^16: major << 8 | minor). Drops features that
+// need other blocks and do not affect allocation: quota, project quota, orphan file, multiple-mount
 // protection, casefold, encryption, verity, fast commits. Discards an unreplayed journal and
-// recorded errors. Allocations and frees on the result are the same as they would be on the image.
-// It takes the memory of the bitmaps and of what is written to them.
+// recorded errors. Allocations and frees on the result are the same as on the image. The disks take
+// as much memory as the bitmaps and the data written to the disks.
 [[nodiscard]] Result<MountableDisks> make_mountable(const std::string& image_path,
                                                     const std::string& named,
                                                     std::uint32_t journal_device);

@@ -84,7 +84,8 @@ class FdDecoder final : public Decoder {
   std::uint64_t offset_ = 0;
 };
 
-// Delivers `head` first, then the rest. `head` is raw's last chunk, or a copy of several chunks.
+// Delivers `head` first, then the rest of `raw`. `head` is raw's last chunk, or a copy of several
+// chunks.
 class PushedBackSource final : public ByteSource {
  public:
   PushedBackSource(std::string_view head, std::string copy, std::unique_ptr<ByteSource> rest)
@@ -105,8 +106,8 @@ class PushedBackSource final : public ByteSource {
   bool started_ = false;
 };
 
-// Maps a whole regular file of non-zero size. Returns nullptr if that is impossible: files of
-// tracefs claim to be empty.
+// Maps a whole regular file of non-zero size. Returns nullptr if that is impossible, for example
+// because tracefs files report a size of 0.
 std::unique_ptr<ByteSource> map_file(int fd, std::string warning = {}) {
   struct stat st = {};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return nullptr;
@@ -200,8 +201,8 @@ Result<std::unique_ptr<ByteSource>> decompress(std::unique_ptr<ByteSource> raw,
 
 namespace {
 
-// The common part of both decompressors: compressed input by chunks, its offset, and reports of
-// damage.
+// The common part of both decompressors: reads compressed input in chunks, tracks its offset, and
+// reports damage.
 class Decompressor : public Decoder {
  public:
   Decompressor(std::unique_ptr<ByteSource> in, std::string name, const ByteOptions& options)
@@ -223,8 +224,8 @@ class Decompressor : public Decoder {
   std::string warning() const final { return warning_; }
 
  protected:
-  // As read(). Data decoded before damage must be delivered first: a call that produced data
-  // returns it, and the next call fails.
+  // Implements read(). Data decoded before damage must be delivered first: a call that produced
+  // data returns it, and the next call fails.
   virtual Result<std::size_t> decode(std::span<char> out) = 0;
 
   // Makes input() non-empty; returns false at the end of the input.

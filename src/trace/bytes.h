@@ -11,7 +11,7 @@
 
 namespace e4r::trace {
 
-// A stream of bytes in chunks. Not thread-safe: one consumer.
+// A stream of bytes in chunks. Not thread-safe.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -21,8 +21,8 @@ class ByteSource {
   // Describes the damage and its place. Set only at the end of a lenient source whose input was
   // damaged.
   [[nodiscard]] virtual std::string warning() const { return {}; }
-  // Returns all bytes, delivered or not, if they lie in memory in one piece for as long as the
-  // source lives; otherwise nothing.
+  // Returns all bytes, delivered or not, if they stay contiguous in memory while the source exists;
+  // otherwise an empty view.
   [[nodiscard]] virtual std::string_view whole() const { return {}; }
 };
 
@@ -40,13 +40,13 @@ struct ByteOptions {
 [[nodiscard]] std::string input_name(const std::string& path);
 
 // Opens a file, or standard input for "-". Maps a plain file and delivers it as one chunk.
-// Recognises gzip and zstd data (any number of members or frames) by their first bytes and
-// decompresses them.
+// Recognises gzip and zstd data (any number of members or frames) by its first bytes and
+// decompresses it.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path,
                                                              const ByteOptions& options);
 
-// Delivers bytes in memory as one chunk, or in chunks of at most `chunk_size`. The bytes must
-// outlive the source.
+// Delivers `bytes` as one chunk, or in chunks of at most `chunk_size`. The bytes must outlive the
+// source.
 [[nodiscard]] std::unique_ptr<ByteSource> memory_bytes(std::string_view bytes,
                                                        std::size_t chunk_size = SIZE_MAX);
 
@@ -55,8 +55,9 @@ struct ByteOptions {
                                                              const std::string& name,
                                                              const ByteOptions& options);
 
-// Returns a source of the same bytes that has a whole(). Bytes that do not lie in memory in one
-// piece go to an unlinked file in $TMPDIR (or /tmp). An Error names the input or that directory.
+// Returns a source of the same bytes whose whole() returns them. Copies them to an unlinked file in
+// $TMPDIR (or /tmp) if they are not contiguous in memory. An Error names the input or that
+// directory.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> bytes,
                                                                const std::string& name);
 
@@ -80,10 +81,10 @@ inline constexpr std::size_t kFrameBytes = 16;
 [[nodiscard]] std::uint32_t extend_chain(std::uint32_t chain, std::uint32_t sum);
 
 // Limits the ratio of unpacked to stored bytes. Real recordings unpack to at most 81 times their
-// size. A file made to fill memory can reach many thousand times.
+// size. A file crafted to exhaust memory can unpack to many thousand times its size.
 class UnpackLimit {
  public:
-  // `any`: no limit.
+  // `any` lifts the limit.
   explicit UnpackLimit(bool any = false) : any_(any) {}
 
   // Counts a piece. The Error names the option that lifts the limit.

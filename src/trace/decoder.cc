@@ -118,7 +118,7 @@ class ReadAhead final : public ByteSource {
     std::size_t size = 0;
   };
 
-  // Waits for a free slot; returns nullptr when the consumer is gone.
+  // Waits for a free slot. Returns nullptr if the consumer is gone.
   Slot* free_slot() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stop_ || filled_ - released_ < kSlots; });

@@ -18,18 +18,19 @@ enum class Purpose : std::uint8_t {
   shrinker,   // `e4replay shrinker`
 };
 
-// An event that a recording should have. Without an essential event no exact replay is possible,
-// unless nothing of that kind happened (ExactnessCheck then reports the obstacle). Without another
-// event the replay has to guess.
+// A kind of event that a recording should contain. If an essential kind was not recorded, no exact
+// replay is possible, unless nothing of that kind happened; ExactnessCheck reports the obstacle. If
+// another kind was not recorded, the replay has to guess.
 struct WantedEvent {
   EventKind kind;
   bool essential;
 };
 
-// All events for a purpose, in no particular order. A kernel may lack some that are not essential.
+// All wanted events for a purpose, in no particular order. A kernel may lack some that are not
+// essential.
 [[nodiscard]] std::span<const WantedEvent> wanted_events(Purpose purpose);
 
-// A set of kinds of events.
+// A set of event kinds.
 class KindSet {
  public:
   [[nodiscard]] static constexpr KindSet all() { return KindSet(~std::uint64_t{0}); }
@@ -46,7 +47,7 @@ class KindSet {
   std::uint64_t bits_;
 };
 
-// Produces bytes into the caller's buffer. Adapters below turn a decoder into a ByteSource.
+// Writes decoded bytes to the caller's buffer. The adapters below turn a decoder into a ByteSource.
 class Decoder {
  public:
   virtual ~Decoder() = default;
@@ -55,9 +56,9 @@ class Decoder {
   [[nodiscard]] virtual std::string warning() const { return {}; }
 };
 
-// Decompressors for the whole of `in`. Input that is damaged or ends within a member or frame is an
-// Error that names the offset in `in`; a lenient decoder ends there with a warning() instead. A
-// compression ratio beyond UnpackLimit is an Error unless options.any_ratio.
+// These decompress all of `in`. Input that is damaged or ends within a member or frame is an Error
+// that names the offset in `in`; a lenient decoder ends there and sets a warning() instead. A
+// compression ratio beyond UnpackLimit is an Error unless options.any_ratio is set.
 [[nodiscard]] std::unique_ptr<Decoder> gzip_decoder(std::unique_ptr<ByteSource> in,
                                                     std::string name, const ByteOptions& options);
 [[nodiscard]] std::unique_ptr<Decoder> zstd_decoder(std::unique_ptr<ByteSource> in,

@@ -32,8 +32,8 @@ using KindCounts = std::array<std::uint64_t, kEventKinds>;
 // The tracepoint's subsystem, which is its directory in events/ of tracefs: "ext4" or "jbd2".
 [[nodiscard]] std::string_view event_system(EventKind kind);
 
-// The kernel whose trace text this is. v6_5: the trace prints criterion names or five rungs. cr1_5:
-// 6.1 with the CR1.5 series of this project (five rungs, own names).
+// The kernel generation that printed the trace. v6_5: the trace has criterion names or five rungs.
+// cr1_5: 6.1 with this project's CR1.5 series (five rungs with their own names).
 enum class Generation : std::uint8_t { unknown, v6_1, cr1_5, v6_5 };
 [[nodiscard]] std::string_view generation_name(Generation generation);
 
@@ -54,12 +54,12 @@ inline constexpr std::uint32_t written = 0x01;
 inline constexpr std::uint32_t unwritten = 0x02;
 inline constexpr std::uint32_t delayed = 0x04;
 inline constexpr std::uint32_t hole = 0x08;
-inline constexpr std::uint32_t referenced = 0x10;  // found since the shrinker last passed it
+inline constexpr std::uint32_t referenced = 0x10;  // looked up since the shrinker last passed it
 }  // namespace es
 
 // A run of clusters in one group as a trace prints it, "group/start/len@logical". The numbers are
-// unchecked; start is -1 where the kernel has no start. start and len are in clusters, logical is
-// the file's block number. The model works on checked Extents.
+// unchecked. `start` is -1 if the kernel gave no start. `start` and `len` are in clusters;
+// `logical` is a file block. The model works on checked Extents.
 struct RecordedExtent {
   std::uint32_t group = 0;
   std::int32_t start = 0;
@@ -68,8 +68,8 @@ struct RecordedExtent {
   friend bool operator==(const RecordedExtent&, const RecordedExtent&) = default;
 };
 
-// One event as plain data, the same for every trace format. Fields that a kind does not use are 0.
-// The fields of each kind:
+// One event as plain data, in the same form for every trace format. Fields that a kind does not use
+// are 0. The fields of each kind:
 //   request_blocks, allocate_blocks   ino flags count(len, blocks) logical goal
 //                                     left_logical(lleft) right_logical(lright) left_block(pleft)
 //                                     right_block(pright); block (result, allocate only); i_size
@@ -106,13 +106,13 @@ struct RecordedExtent {
 struct Event {
   EventKind kind = EventKind::lost_events;
   mb::Criterion criterion = mb::Criterion::unknown;
-  bool has_inputs = false;  // the fields that only this project's kernels print are set
+  bool has_inputs = false;  // the fields that only this project's kernels print are valid
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;
   std::uint32_t pid = 0;
   std::uint32_t dev = 0;      // see make_dev()
   std::uint32_t flags = 0;    // mb::, fb:: or es::
-  std::uint64_t time_ns = 0;  // by the recorder's clock
+  std::uint64_t time_ns = 0;  // on the recorder's clock
   std::uint64_t ino = 0;
   std::uint64_t block = 0;
   std::uint64_t count = 0;
@@ -124,18 +124,18 @@ struct Event {
   std::uint32_t needed = 0;
   std::uint64_t parent = 0;
   RecordedExtent orig, goal_ex, result;
-  std::uint32_t found = 0;   // 16 bits in the trace: compare modulo 65536
+  std::uint32_t found = 0;   // 16 bits in the trace, so compare modulo 65536
   std::uint32_t groups = 0;  // 16 bits as well
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
-  std::uint32_t orig_goal_len = 0;  // clusters of goal_ex before its trimming; 0: unknown
+  std::uint32_t orig_goal_len = 0;  // clusters of goal_ex before it was trimmed; 0: unknown
   std::uint64_t i_size = 0;
   std::int32_t i_writecount = 0;
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-// Event::dev has the kernel's own form: the minor number takes the lower 20 bits, the major number
-// the 12 above them (MINORBITS in include/linux/kdev_t.h, 6.1).
+// Event::dev has the kernel's internal form: the minor number in the lower 20 bits, the major
+// number in the upper 12 (MINORBITS in include/linux/kdev_t.h, 6.1).
 inline constexpr unsigned kMinorBits = 20;
 inline constexpr std::uint32_t kMaxMinor = (1U << kMinorBits) - 1, kMaxMajor = (1U << 12) - 1;
 [[nodiscard]] constexpr std::uint32_t dev_major(std::uint32_t dev) {
@@ -147,34 +147,34 @@ inline constexpr std::uint32_t kMaxMinor = (1U << kMinorBits) - 1, kMaxMajor = (
 [[nodiscard]] constexpr std::uint32_t make_dev(std::uint32_t major, std::uint32_t minor) {
   return major << kMinorBits | minor;
 }
-// Sets `dev` from numbers that may be too large. Returns false if one of them is.
+// Sets `dev` from the two numbers. Returns false if one of them is too large.
 [[nodiscard]] constexpr bool set_dev(std::uint32_t major, std::uint32_t minor, std::uint32_t& dev) {
   if (major > kMaxMajor || minor > kMaxMinor) return false;
   dev = make_dev(major, minor);
   return true;
 }
 
-// The most events that the readers of this directory deliver at once.
+// The maximum number of events that this directory's readers deliver at once.
 inline constexpr std::size_t kBatchEvents = 256;
 
-// A stream of events in recorded order. Not thread-safe: one consumer.
+// A stream of events in recorded order. Not thread-safe.
 class EventSource {
  public:
   virtual ~EventSource() = default;
   // Returns the next batch, valid until the next call. Returns an empty batch at the end of the
-  // trace and on every later call. An Error names file and line (text) or offset (.e4t).
+  // trace and on every later call. An Error names the file and the line (text) or offset (.e4t).
   [[nodiscard]] virtual Result<std::span<const Event>> next() = 0;
 };
 
 struct TraceSummary;
 
-// The choice of one of several devices, with its reason: "the one that fits the image".
+// The device chosen from several, with the reason, such as "the one that fits the image".
 struct DeviceChoice {
   std::uint32_t dev = 0;
   std::string why;
 };
 
-// Watches the events that another reader reads, in recorded order.
+// Observes the events that a reader delivers, in recorded order.
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -182,8 +182,8 @@ class EventSink {
   // Discards everything seen so far. The reader then delivers the same events again from the first,
   // or other events.
   virtual void restart() = 0;
-  // Called after all events of several devices. Returns the device to take; nothing leaves the
-  // choice to the reader.
+  // Called after the last event if the trace has several devices. Returns the device to use, or
+  // nullopt to leave the choice to the reader.
   [[nodiscard]] virtual std::optional<DeviceChoice> prefers(const TraceSummary& summary) const {
     (void)summary;
     return std::nullopt;

@@ -11,7 +11,7 @@
 namespace e4r::trace {
 namespace {
 
-// The maximum of threads inside the allocator at once. A trace with more is damaged.
+// The maximum number of threads in the allocator at once. A trace with more is damaged.
 constexpr std::size_t kMaxOpen = 256;
 
 std::uint64_t key_of(const Event& e) {
@@ -53,7 +53,7 @@ void ExactnessCheck::add_one(const Event& e) {
 
 namespace {
 
-// Whether this is a trace of the extent status shrinker alone (docs/shrinker.md).
+// Whether the trace has only events of the extent status shrinker (docs/shrinker.md).
 bool is_of_shrinker(const TraceSummary& s) {
   using enum EventKind;
   return s.count(request_blocks) == 0 &&
@@ -81,7 +81,7 @@ std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
   return out;
 }
 
-// The kinds of events that may be missing from the recording.
+// The event kinds that may be missing from the recording.
 std::vector<std::string> missing_kinds(const TraceSummary& s) {
   std::vector<std::string> out;
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
@@ -162,7 +162,7 @@ std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
 
 namespace {
 
-// The events seen of one device. lost_events markers count for every device.
+// Counts of one device's events. lost_events markers count for every device.
 struct Seen {
   DeliveredCounts delivered;
   ExactnessCheck check;
@@ -199,7 +199,7 @@ class ByDevice {
   }
 
   std::map<std::uint32_t, Seen> devices_;
-  Seen lost_;    // markers so far; each new device starts with them
+  Seen lost_;    // counts of markers so far, with which each new device starts
   Seen others_;  // all devices beyond kMaxDevices
   Seen* last_ = nullptr;
   std::uint32_t last_dev_ = 0;

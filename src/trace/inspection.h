@@ -18,7 +18,7 @@ namespace e4r::trace {
 
 // Facts about a recording that its events do not show.
 struct KnownOfRecording {
-  bool every_event = false;     // wanted_events() were on: an absent event did not happen
+  bool every_event = false;  // all wanted_events() were enabled, so an absent event did not happen
   bool buddies_loaded = false;  // every group's buddy was loaded before the trace began, for
                                 // example by reading mb_groups
 };
@@ -28,16 +28,18 @@ class ExactnessCheck {
  public:
   void add(std::span<const Event> events);
 
-  // Returns a line for each obstacle, such as a missing kind of event. No obstacle: no line.
-  // docs/fidelity.md explains why each matters.
+  // Returns one line for each obstacle, such as a missing kind of event. docs/fidelity.md explains
+  // why each matters.
   [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary,
                                                    const KnownOfRecording& known = {}) const;
-  // Returns one line for each fact that is not recorded but that the replay can work out.
+  // Returns one line for each fact that was not recorded but that the replay can derive.
   [[nodiscard]] std::vector<std::string> remarks(const TraceSummary& summary) const;
 
-  // Requests during which another thread of the same file system sent a request or got an answer.
+  // The number of requests during which another thread, on the same file system, made a request or
+  // got an answer.
   [[nodiscard]] std::uint64_t interleaved() const { return interleaved_; }
-  // Requests that were answered without a closing event, that is, refused before the search.
+  // The number of requests that were answered without a closing event, that is, refused before a
+  // search.
   [[nodiscard]] std::uint64_t unclosed() const { return unclosed_; }
 
  private:
@@ -56,7 +58,7 @@ class ExactnessCheck {
 // The contents of a trace and the obstacles to an exact replay of one of its devices.
 struct Inspection {
   std::string name;
-  TraceSummary summary;  // of the events of `device`
+  TraceSummary summary;  // counts only events of `device`
   std::uint32_t device = 0;
   std::vector<std::string> notes;
   std::vector<std::string> obstacles;  // to an exact replay

@@ -11,7 +11,7 @@ struct PackedTrace::Data {
   std::string name;
   TraceSummary summary;
   std::uint32_t device = 0;
-  std::string chosen;  // why this one of several devices was chosen; empty if there was no choice
+  std::string chosen;  // why the device was chosen; empty if there was only one
   std::shared_ptr<const e4t::PackedBlocks> store;
 };
 

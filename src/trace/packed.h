@@ -10,12 +10,12 @@
 
 namespace e4r::trace {
 
-// A whole trace of one device in memory, packed. Cheap to copy (the data are shared) and safe to
+// A whole trace of one device, packed in memory. Cheap to copy (the data are shared) and safe to
 // use from several threads.
 class PackedTrace {
  public:
-  // Returns an independent reader from the beginning, which keeps the data alive. Its next() never
-  // fails on data that load_packed() accepted.
+  // Returns an independent reader that starts at the beginning and keeps the data alive. Its next()
+  // never fails on data that load_packed() accepted.
   [[nodiscard]] std::unique_ptr<EventSource> cursor() const;
 
   // Summarises the chosen device's events. `devices` and `cpus` count the whole file.
@@ -23,7 +23,8 @@ class PackedTrace {
   [[nodiscard]] std::uint32_t device() const;
   [[nodiscard]] std::uint64_t events() const { return summary().events; }
   [[nodiscard]] std::uint64_t packed_bytes() const;
-  // The lines that a tool should print: notes(summary()), and which of several devices was chosen.
+  // The lines that a tool should print: notes(summary()), and a line about the chosen device if
+  // there are several.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] const std::string& name() const;
 
@@ -35,8 +36,9 @@ class PackedTrace {
 };
 
 // Reads a whole trace of one device: options.device, else the only one, else the one that `sink`
-// prefers, else the busiest. Fails on read errors, on a trace without events and on a device that
-// the trace lacks (the message lists its devices). `sink`, if any, sees the events of the result.
+// prefers, else the busiest. Fails on read errors, on a trace without events, and if the trace
+// lacks options.device (the message lists the trace's devices). `sink`, if any, sees the events of
+// the result.
 [[nodiscard]] Result<PackedTrace> load_packed(const std::string& path,
                                               const ReadOptions& options = {},
                                               EventSink* sink = nullptr);

@@ -13,7 +13,8 @@
 namespace e4r::trace {
 namespace {
 
-// Distinct names beyond these are counted with the last one, as devices are.
+// The maximum number of distinct names. Further names are counted with the last one, as for
+// devices.
 constexpr std::size_t kMaxNames = 1000;
 constexpr std::size_t kMaxNameLength = 64;
 

@@ -13,7 +13,7 @@
 namespace e4r::trace {
 namespace {
 
-// The bytes that format detection examines: headers and some events.
+// The number of bytes that format detection examines: headers and some events.
 constexpr std::size_t kHead = 64 * kKiB;
 
 // Rejects recorders' own files in formats that are not supported.

@@ -21,19 +21,19 @@ class PackedBlocks;
 }
 
 struct ReadOptions {
-  // Skip and count malformed lines, and stop at damaged or truncated data, instead of failing.
+  // Instead of failing, skip and count malformed lines, and stop at damaged or truncated data.
   bool lenient = false;
   // Malformed events of kinds outside this set are always skipped and counted.
   KindSet needed = KindSet::all();
   // Deliver only this device's events (Event::dev). lost_events markers are always delivered.
   std::optional<std::uint32_t> device;
-  // The kernel that printed the trace; unknown: detect it. Decides the meaning of bare "cr" digits.
+  // The kernel that printed the trace; unknown: detect it. Determines the meaning of "cr" digits.
   Generation generation = Generation::unknown;
-  // For callers that can revisit delivered events: a criterion that disproves the guess of 6.1 is
-  // not an Error. The caller must correct the first summary().reread_before events with
+  // For callers that can revisit delivered events: a criterion that disproves the assumption of 6.1
+  // is not an Error. The caller must correct the first summary().reread_before events with
   // reread_criterion().
   bool late_generation = false;
-  // The format; unknown: detect it.
+  // The trace format; unknown: detect it.
   Format format = Format::unknown;
   // Read only this buffer of a trace-cmd recording: "" is the top one, otherwise an instance's
   // name.
@@ -44,8 +44,8 @@ struct ReadOptions {
   bool any_ratio = false;
 };
 
-// A trace in the course of being read: its events in recorded order, and the facts known so far.
-// Delivers the events of every device unless ReadOptions::device selects one.
+// A trace that is being read: its events in recorded order, and the facts known so far. Delivers
+// the events of every device unless ReadOptions::device selects one.
 class Trace : public EventSource {
  public:
   // The summary is complete once next() has returned an empty batch.
@@ -54,8 +54,8 @@ class Trace : public EventSource {
   [[nodiscard]] const std::string& name() const { return name_; }
 
   // Call before the first next(). Returns true if the file holds its events in the packed form of
-  // `store`. next() then adds its blocks there; nobody else may add to `store`, which must outlive
-  // the last next().
+  // `store`. next() then adds the file's blocks to `store`, which must outlive the last next(). No
+  // other code may add to `store`.
   [[nodiscard]] virtual bool keep_packed(e4t::PackedBlocks& store) {
     (void)store;
     return false;
@@ -77,7 +77,7 @@ class Trace : public EventSource {
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace(const std::string& path,
                                                         const ReadOptions& options = {});
 
-// Opens a trace in memory. `bytes` must outlive it. `name` is its name in messages.
+// Opens a trace in memory. `bytes` must outlive the trace. Messages call it `name`.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes,
                                                               const std::string& name,
                                                               const ReadOptions& options = {});
@@ -87,7 +87,7 @@ class Trace : public EventSource {
                                                                const std::string& name,
                                                                const ReadOptions& options = {});
 
-// Converts a criterion that was read as one of 6.1 to that of a 6.5 or 6.6 kernel.
+// Converts a criterion that was read as a 6.1 criterion to the criterion of a 6.5 or 6.6 kernel.
 [[nodiscard]] mb::Criterion reread_criterion(mb::Criterion criterion);
 
 // Parses "8:1" or "8,1" to an Event::dev.

@@ -126,7 +126,7 @@ class TextWriter final : public BufferedWriter {
   Status finish(const TraceSummary&) override { return commit(); }
 };
 
-// The name without the ".zst" of compressed files.
+// Removes the suffix ".zst" of compressed files.
 std::string_view strip_zst(std::string_view name) {
   if (name.ends_with(".zst")) name.remove_suffix(4);
   return name;

@@ -18,34 +18,36 @@ class OutputFile {
   // Creates an output (util/output.h). The file appears complete on commit(), or not at all. A name
   // that ends in ".zst" is compressed.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> create(const OutputName& name);
-  // Creates a file that has its name from the beginning and grows with each write, so an unfinished
-  // file can be read. It stays if it is never committed. No file of that name may exist.
+  // Creates a file that has its final name from the beginning and grows with each write, so an
+  // unfinished file can be read. The file remains even if it is never committed. No file of that
+  // name may exist.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> create_growing(const OutputName& name);
   virtual ~OutputFile() = default;
   [[nodiscard]] virtual Status write(std::string_view bytes) = 0;
-  // Ends the file, syncs it to disk and gives it its name, replacing any file of that name.
+  // Ends the file, syncs it to disk and gives it its final name, replacing any file of that name.
   [[nodiscard]] virtual Status commit() = 0;
-  // Removes a growing file that holds nothing worth keeping. Other files need no such call: they
-  // appear only on commit().
+  // Removes a growing file that holds nothing worth keeping. Other files do not need this, since
+  // they appear only on commit().
   virtual void abandon() {}
 };
 
-// Writes a trace file. The name selects the form: ".e4t", or ".txt" for ftrace text, which lacks
-// the facts of a summary; either may end in ".zst". The file appears only when finish() succeeds;
+// Writes a trace file. The name selects the format: ".e4t", or ".txt" for ftrace text, which does
+// not store the summary. ".zst" may follow either. The file appears only when finish() succeeds;
 // until then, and after any failure, an existing file of that name stays as it was.
 class TraceWriter {
  public:
   [[nodiscard]] static Result<std::unique_ptr<TraceWriter>> create(const OutputName& name);
-  // Fails if the name selects no form. Lets callers validate a name before any work starts.
+  // Fails if the name selects no format. Lets callers validate a name before any work starts.
   [[nodiscard]] static Status check_name(const std::string& path);
   virtual ~TraceWriter() = default;
-  // `generation` is the generation as far as it is known. It must be known by the first search.
+  // `generation` is the kernel's generation, or unknown. It must be known by the time of the first
+  // search.
   [[nodiscard]] virtual Status add(std::span<const Event> events, Generation generation) = 0;
   [[nodiscard]] virtual Status finish(const TraceSummary& summary) = 0;
 };
 
-// Copies the events that `keep` accepts to a writer and finishes it. `keep` gets each event and its
-// number, from 1. Returns the number of events written.
+// Copies the events that `keep` accepts to a writer and finishes the file. `keep` gets each event
+// and its number, from 1. Returns the number of events written.
 using EventFilter = std::function<bool(const Event& event, std::uint64_t number)>;
 [[nodiscard]] Result<std::uint64_t> copy_trace(Trace& trace, TraceWriter& writer,
                                                const EventFilter& keep = nullptr);

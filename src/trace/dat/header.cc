@@ -51,10 +51,10 @@ constexpr std::size_t kMaxBuffers = 256;
 constexpr std::size_t kMaxParts = 16384;
 constexpr std::size_t kMaxOptionSections = 256;
 constexpr std::uint32_t kMaxPage = 1U << 24;
-constexpr std::size_t kMaxUnpacked = 1U << 27;  // of all sections together
+constexpr std::size_t kMaxUnpacked = 1U << 27;  // total of all sections
 constexpr std::size_t kTypeBytes = 10;          // "flyrecord" and similar words, in version 6
 
-// The numbers of options and, in version 7, of sections.
+// The IDs of options and, in version 7, of sections.
 enum Option : std::uint16_t {
   kDone = 0,
   kDate = 1,
@@ -114,7 +114,7 @@ class Reader {
     head.take(kMagic.size());
     const std::string_view version = head.string();
     out_.big_endian = head.number(1) != 0;
-    head.number(1);  // bytes in a long
+    head.number(1);  // size of a long
     Cursor c(file_, out_.big_endian);
     c.seek(head.offset());
     page_size_ = c.u32();
@@ -232,7 +232,7 @@ class Reader {
     }
     return truncation_error("its options");
   }
-  // Reads the part after the options: the places of the CPUs' data, and the clock.
+  // Reads the part after the options: the locations of the CPUs' data, and the clock.
   Status read_data_v6(Cursor& c, std::string_view name) {
     std::string_view type = c.take(kTypeBytes);
     if (type.starts_with("options")) {
@@ -250,7 +250,7 @@ class Reader {
       buffer.cpus.push_back({cpu, offset, c.u64()});
     }
     if (!c.good()) return truncation_error("the places of the CPUs' data");
-    // The clock was added late: a file of an old trace-cmd has its pages here.
+    // Later versions of trace-cmd added the clock. A file of an older version has its pages here.
     Cursor clock = c;
     const std::uint64_t size = clock.u64();
     if (size > 0 && size < 1024) buffer.clock = chosen_clock(clock.take(size));
@@ -277,7 +277,7 @@ class Reader {
     c.seek(offset);
     s.id = c.u16();
     s.packed = (c.u16() & 1) != 0;
-    c.u32();  // the id of the section's description
+    c.u32();  // the ID of the section's description
     const std::uint64_t size = c.u64();
     if (!c.good())
       return error("section {} at byte {} is beyond the end: it is cut short", id, offset);
@@ -329,7 +329,7 @@ class Reader {
     constexpr std::uint16_t kText = 22;
     text_ |= id == kText;
     if (id != kHeaderInfo && id != kEventFormats) return {};
-    // Refuses repeated sections, which could make a small file endless work.
+    // Rejects repeated sections, with which a small file could cause unbounded work.
     if (std::exchange(seen_[id == kEventFormats], true)) return error("has section {} twice", id);
     Section section;
     E4R_CHECK(read_section(c.u64(), id, true, section));
@@ -370,7 +370,7 @@ class Reader {
     return error("holds no buffer: was the recording finished?");
   }
 
-  // Checks that every part lies inside the file and that no byte belongs to two parts.
+  // Checks that every part lies inside the file and that no parts overlap.
   Status check_parts() {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
     for (Buffer& buffer : out_.buffers) {

@@ -27,7 +27,7 @@ inline constexpr std::string_view kMagic{"\x17\x08\x44tracing", 10};
 
 // The layout of a page in the kernel's ring buffer (events/header_page in tracefs).
 struct PageShape {
-  std::uint32_t time = 0;  // eight bytes
+  std::uint32_t time = 0;  // offset of the time, which has eight bytes
   std::uint32_t commit = 8, commit_size = 8;
   std::uint32_t data = 16;
 };
@@ -38,7 +38,7 @@ struct CpuPart {
   std::uint64_t offset = 0, size = 0;  // bytes of the file
 };
 
-// A ring buffer: the top one, whose name is empty, or an instance.
+// A ring buffer: either the top buffer, whose name is empty, or an instance.
 struct Buffer {
   std::string name;
   std::string clock;  // such as "mono"; empty: unknown
@@ -47,8 +47,8 @@ struct Buffer {
   std::vector<CpuPart> cpus;
 };
 
-// Converts time stamps to nanoseconds. Scales those of the clock x86-tsc and adds the offset of
-// `trace-cmd record --date` or --ts-offset.
+// Converts time stamps to nanoseconds. Scales time stamps of the x86-tsc clock and adds the offset
+// of `trace-cmd record --date` or --ts-offset.
 struct TimeRule {
   std::uint32_t multiplier = 0, shift = 0;  // 0: stamps are nanoseconds
   std::uint64_t start = 0;
@@ -56,9 +56,9 @@ struct TimeRule {
   [[nodiscard]] std::uint64_t apply(std::uint64_t stamp) const;
 };
 
-// The head of a trace.dat of version 6 or 7: its contents and their places. Sources:
-// trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6. Files written by it supplied what
-// these pages omit (the options of version 6, the units of DATE).
+// The head of a trace.dat file of version 6 or 7: its contents and their locations. Sources:
+// trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6. Details that these pages omit
+// (the options of version 6, the units of DATE) come from files written by that version.
 struct DatHeader {
   unsigned version = 0;
   bool big_endian = false;
@@ -67,7 +67,7 @@ struct DatHeader {
   std::vector<Buffer> buffers;
   std::string release;  // the kernel's release, such as "6.1.0-18-amd64"; empty: unknown
   TimeRule time;
-  std::uint64_t overwritten = 0;  // events for which the buffers had no room, by the kernel's count
+  std::uint64_t overwritten = 0;  // events that did not fit, according to the kernel
 };
 
 // Reads the head of a file in memory. Every CPU's part lies inside the file, and no two parts

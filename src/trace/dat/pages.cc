@@ -6,16 +6,16 @@
 namespace e4r::trace::dat {
 namespace {
 
-// The largest unpacked chunk that is accepted. Chunks of trace-cmd hold ten pages.
+// The largest unpacked chunk that is accepted. trace-cmd's chunks hold ten pages.
 constexpr std::uint32_t kMaxChunk = 1U << 26;
 
-// The layout of the word before a record, and its special kinds.
+// The layout of the word before a record, and its special values.
 constexpr unsigned kKindBits = 5, kTimeBits = 27;
 constexpr unsigned kPadding = 29, kTimeExtend = 30, kTimeStamp = 31;
 constexpr std::size_t kWord = 4;
 
-// Parts of a page's commit word: the number of committed bytes; the flag for events lost before
-// this page; the flag that their number follows the committed bytes.
+// Parts of a page's commit word: the number of committed bytes; a flag that events were lost before
+// this page; a flag that their number follows the committed bytes.
 constexpr std::uint64_t kCommitted = (1U << 27) - 1;
 constexpr std::uint64_t kLost = 1U << 31, kLostCount = 1U << 30;
 
@@ -106,7 +106,7 @@ Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
   const auto word = static_cast<std::uint32_t>(number(records_, 0, kWord));
   const unsigned kind = big_endian_ ? word >> kTimeBits : word & ((1U << kKindBits) - 1);
   const std::uint64_t time = big_endian_ ? word & ((1U << kTimeBits) - 1) : word >> kKindBits;
-  // Only records with their length in the first word lack a second word.
+  // All records have a second word except those whose length is in the first.
   const bool short_one = kind > 0 && kind < kPadding;
   if (kind == kPadding && time == 0) return Step::page_end;
   if (!short_one && records_.size() < 2 * kWord) return damage_error("a page ends within a record");
@@ -118,7 +118,7 @@ Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
       length = 2 * kWord;
       break;
     case kTimeStamp: {
-      // The record holds the lower 59 bits of the stamp; the others stay.
+      // The record holds the lower 59 bits of the time stamp; the upper bits stay unchanged.
       constexpr std::uint64_t kHigh = ~std::uint64_t{0} << 59;
       stamp_ = (stamp_ & kHigh) | ((second << kTimeBits | time) & ~kHigh);
       length = 2 * kWord;

@@ -14,7 +14,7 @@
 namespace e4r::trace::dat {
 
 // Reads consecutive numbers and strings in the file's byte order. A read past the end returns 0 or
-// an empty string, and good() is false from then on.
+// an empty string and makes good() false for good.
 class Cursor {
  public:
   Cursor(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
@@ -74,28 +74,28 @@ class Cursor {
 
 // A record in a ring buffer.
 struct BufferRecord {
-  std::uint64_t stamp = 0;  // by the buffer's clock
+  std::uint64_t stamp = 0;  // on the buffer's clock
   std::span<const std::byte> data;
-  // Events lost just before this record: their number, or 0 if it is unknown. No value: no loss.
+  // The number of events lost just before this record; 0 if unknown, nullopt if none were lost.
   std::optional<std::uint64_t> lost;
 };
 
 // Reads one CPU's records. A page begins with a time and the number of committed bytes. Records
-// follow, each with a word that holds its kind or length (5 bits) and the time since the previous
-// record (27 bits). Sources: include/linux/ring_buffer.h of Linux 6.1 and events/header_event in
-// tracefs.
+// follow. Each begins with a word that holds its kind or length (5 bits) and the time since the
+// previous record (27 bits). Sources: include/linux/ring_buffer.h of Linux 6.1 and
+// events/header_event in tracefs.
 class CpuRecords {
  public:
-  // `file` must outlive this; `part` must lie inside it.
+  // `file` must outlive the object; `part` must lie inside `file`.
   CpuRecords(std::string_view file, bool big_endian, const PageShape& shape, const Buffer& buffer,
              const CpuPart& part);
 
-  // Returns the next record, valid until the next call; nothing at the end. An Error gives the
+  // Returns the next record, valid until the next call, or nullopt at the end. An Error gives the
   // offset of the page or chunk, but not the file's name; the next call continues after the damage.
   [[nodiscard]] Result<std::optional<BufferRecord>> next();
 
   [[nodiscard]] std::uint32_t cpu() const { return cpu_; }
-  // Bytes held in unpacked form.
+  // The number of unpacked bytes in memory.
   [[nodiscard]] std::size_t held() const { return chunk_.size(); }
 
  private:
@@ -115,11 +115,11 @@ class CpuRecords {
   std::uint32_t page_size_;
   Packing packing_;
   std::uint64_t at_, end_;    // the unread part of the file
-  std::uint32_t chunks_ = 0;  // chunks left, when packed
-  bool counted_ = false;      // chunks_ has been read
+  std::uint32_t chunks_ = 0;  // remaining chunks, if packed
+  bool counted_ = false;      // whether chunks_ has been read
   std::vector<char> chunk_;   // unpacked
   std::string_view pages_;    // the unread pages of the chunk, or of the file
-  std::uint64_t place_ = 0;   // offset of the page, or of its chunk, in the file
+  std::uint64_t place_ = 0;   // file offset of the page, or of its chunk
   std::string_view records_;  // the unread records of the page
   std::uint64_t stamp_ = 0;
   std::optional<std::uint64_t> lost_;

@@ -15,11 +15,11 @@
 namespace e4r::trace::dat {
 namespace {
 
-// The limit on unpacked bytes of all CPUs together: several hundred times the total of trace-cmd's
-// chunks.
+// The limit on unpacked bytes of all CPUs together. It is several hundred times what trace-cmd's
+// chunks need.
 constexpr std::size_t kMaxHeld = std::size_t{1} << 29;
 
-// Whether the release is 6.5 or later, which have five criteria. 6.5 and 6.6 print them as digits.
+// Whether the release is 6.5 or later. These have five criteria; 6.5 and 6.6 print them as digits.
 bool has_five_rungs(std::string_view release) {
   unsigned major = 0, minor = 0;
   const char* end = release.data() + release.size();
@@ -78,7 +78,7 @@ class DatTrace final : public Trace {
   }
 
  private:
-  // One CPU's part of one buffer, and its next record.
+  // The records of one CPU in one buffer, and the next of them.
   struct Lane {
     CpuRecords records;
     std::size_t buffer = 0;
@@ -108,7 +108,7 @@ class DatTrace final : public Trace {
     return {};
   }
 
-  // Queues a lane's next record. When lenient, skips damaged pages and chunks.
+  // Queues a lane's next record. If lenient, skips damaged pages and chunks.
   Status advance(std::size_t index) {
     Lane& lane = lanes_[index];
     for (;;) {
@@ -156,7 +156,8 @@ class DatTrace final : public Trace {
     deliver(event, filled);
     return {};
   }
-  // Handles a record that cannot be decoded. Events that are not needed never stop the reading.
+  // Handles a record that cannot be decoded. A malformed event that is not needed never ends the
+  // reading.
   Status report_malformed() {
     const auto kind = decoder_->malformed_kind();
     if (!kind) return damage(options_.lenient, decoder_->problem());
@@ -171,7 +172,7 @@ class DatTrace final : public Trace {
     filled += summary_.add(event, options_.device ? &*options_.device : nullptr);
   }
 
-  // Warns of buffers that recorded the same events, which would be replayed twice.
+  // Warns if two buffers recorded the same events, which would then be replayed twice.
   void look_for_doubles() {
     for (std::size_t a = 0; a < chosen_; ++a)
       for (std::size_t b = a + 1; b < chosen_; ++b) {
@@ -188,7 +189,7 @@ class DatTrace final : public Trace {
   void end() {
     if (std::exchange(ended_, true)) return;
     look_for_doubles();
-    // The kernel's count includes the losses that markers between the records report.
+    // The kernel's count includes the losses that are also reported by markers between records.
     if (chosen_ == header_.buffers.size() && header_.overwritten > summary_.lost_events)
       summary_.overwritten = header_.overwritten - summary_.lost_events;
   }
@@ -203,7 +204,7 @@ class DatTrace final : public Trace {
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> queue_;
   std::size_t chosen_ = 0;
   std::vector<std::string> chosen_names_;
-  std::vector<std::uint64_t> kinds_;  // by buffer: one bit for each kind
+  std::vector<std::uint64_t> kinds_;  // for each buffer: one bit per kind
   std::size_t held_ = 0;
   std::uint64_t last_time_ = 0;
   bool ended_ = false;

@@ -9,9 +9,9 @@
 
 namespace e4r::trace::dat {
 
-// Opens a trace.dat of trace-cmd. Delivers the events of all CPUs and buffers in order of time, as
-// `trace-cmd report` prints them. Input that does not lie in memory in one piece first goes to an
-// unlinked file in $TMPDIR (or /tmp).
+// Opens a trace.dat file of trace-cmd. Delivers the events of all CPUs and buffers in order of
+// time, as `trace-cmd report` prints them. Input that is not contiguous in memory is first copied
+// to an unlinked file in $TMPDIR (or /tmp).
 [[nodiscard]] Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> bytes,
                                                        std::string name,
                                                        const ReadOptions& options);

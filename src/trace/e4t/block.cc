@@ -8,23 +8,23 @@
 namespace e4r::trace::e4t {
 namespace {
 
-// An event begins with a tag: its kind, and flags for the three parts that may follow.
+// An event begins with a tag: its kind, and a flag for each of the three parts that may follow.
 constexpr std::uint8_t kContext = 0x20;  // pid, cpu or device differ from the previous event
 constexpr std::uint8_t kTime = 0x40;     // the time differs from that of the previous event
 constexpr std::uint8_t kFields = 0x80;   // fields differ from the model's prediction
 constexpr std::uint8_t kPid = 1, kCpu = 2, kDev = 4;  // the mask of the context part
-// A time code that no difference produces: the absolute time follows.
+// A time code that no time difference produces. It says that the absolute time follows.
 constexpr std::uint64_t kAbsoluteTime = 1;
 constexpr std::uint64_t kMicrosecond = 1000;
 
-// The number of tags that kinds may use.
+// The number of tags available to kinds.
 constexpr std::size_t kMostKinds = 128;
 constexpr std::array<std::uint8_t, kEventKinds> kTags = {
 #define E4R_EVENT(kind, tag, name, body, model, want) tag,
 #include "trace/events.def"
 };
 
-// The kind of each tag; kEventKinds for unused tags. Does not compile if a tag is out of range or
+// The kind of each tag; kEventKinds for unused tags. Compilation fails if a tag is out of range or
 // used twice.
 constexpr auto kKinds = [] {
   std::array<std::uint8_t, kMostKinds> kinds = {};
@@ -71,11 +71,11 @@ struct EncodeFields {
   }
 };
 
-// Sets a field from a number. Maps numbers that an enum or bool cannot hold to values that it can.
+// Sets a field from a number. A number that the enum or bool cannot hold becomes a valid value.
 template <class T, class U>
 void set(T& field, U value) {
   if constexpr (std::is_same_v<T, mb::Criterion>)
-    // The numbers of criteria from policy files mean something only in the process that wrote them.
+    // The numbers of plugin policies' criteria are meaningful only in the process that wrote them.
     field = value < mb::kCriteria && !mb::is_own(static_cast<T>(value)) ? static_cast<T>(value)
                                                                         : mb::Criterion::unknown;
   else if constexpr (std::is_same_v<T, bool>)
@@ -84,7 +84,7 @@ void set(T& field, U value) {
     field = static_cast<T>(value);
 }
 
-// Decodes an event whose fields are all as predicted.
+// Decodes an event whose fields all have their predicted values.
 struct DecodeExpected {
   template <class T, class E>
   void operator()(int, T& field, E expected) {
@@ -92,8 +92,8 @@ struct DecodeExpected {
   }
 };
 
-// Decodes an event whose masked fields differ from the prediction. All calls are inlined in one
-// place, where the position is at hand.
+// Decodes an event whose masked fields differ from the prediction. All calls are inlined into one
+// function, so the position can stay in a register.
 struct DecodeFields {
   std::uint32_t mask;
   const std::uint8_t* at;

@@ -12,7 +12,7 @@
 
 namespace e4r::trace::e4t {
 
-// Varints hold seven bits per byte, lowest first; the top bit says that more bytes follow.
+// A varint holds seven bits per byte, lowest bits first; the top bit says that more bytes follow.
 inline constexpr int kMaxVarint = 10;
 
 inline std::uint8_t* put_varint(std::uint8_t* p, std::uint64_t value) {
@@ -39,8 +39,8 @@ inline LongVarint get_rest(const std::uint8_t* p, std::uint64_t value) {
   return {value, p};
 }
 
-// Reads at most kMaxVarint bytes, which must be readable. Drops bits beyond 64. The first branch
-// serves most numbers: they have one byte.
+// Reads a varint. kMaxVarint bytes must be readable. Drops bits beyond 64. Most numbers have one
+// byte and take the first branch.
 inline std::uint64_t get_varint(const std::uint8_t*& p) {
   const std::uint64_t first = *p++;
   if (first < 0x80) return first;
@@ -49,7 +49,7 @@ inline std::uint64_t get_varint(const std::uint8_t*& p) {
   return whole.value;
 }
 
-// Maps differences of either sign to small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
+// Maps small differences of either sign to small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
   return difference << 1 ^ (0 - (difference >> 63));
 }
@@ -79,8 +79,8 @@ inline std::uint64_t get_kind(std::uint8_t first, const std::uint8_t*& p) {
   return kind < kEscapedKind ? kind : kEscapedKind + get_varint(p);
 }
 
-// Events are packed in independent blocks. docs/trace-format.md describes the bytes.
-inline constexpr std::uint32_t kBlockEvents = 8192;       // the most events in a block
+// Events are packed into independent blocks. docs/trace-format.md describes the format.
+inline constexpr std::uint32_t kBlockEvents = 8192;       // the maximum number of events in a block
 inline constexpr std::size_t kBlockBytes = 16u << 10;     // a block of this size is full
 inline constexpr std::size_t kMaxEventBytes = 320;        // an upper bound for one event
 inline constexpr std::size_t kMaxBlockBytes = 64u << 10;  // the largest block that a reader accepts
@@ -90,7 +90,7 @@ class BlockEncoder {
   BlockEncoder() : bytes_(kBlockBytes + kMaxEventBytes) {}
   [[nodiscard]] bool full() const { return events_ == kBlockEvents || size_ >= kBlockBytes; }
   [[nodiscard]] bool empty() const { return events_ == 0; }
-  // Must not be called when full(). Drops fields that the event's kind does not have.
+  // Must not be called if full(). Drops fields that the event's kind does not have.
   void add(const Event& event);
   [[nodiscard]] std::uint32_t events() const { return events_; }
   [[nodiscard]] std::span<const std::uint8_t> payload() const { return {bytes_.data(), size_}; }
@@ -105,7 +105,7 @@ class BlockEncoder {
   EventModel model_;
 };
 
-// Reads one block's payload. kMaxEventBytes readable bytes must follow it.
+// Reads the payload of one block. kMaxEventBytes bytes after it must be readable.
 class BlockDecoder {
  public:
   BlockDecoder() = default;
@@ -113,7 +113,7 @@ class BlockDecoder {
       : at_(payload.data()), end_(payload.data() + payload.size()), left_(events) {}
 
   // Fills the front of `out` and returns the number of events; 0 at the end of the block. Fails if
-  // no encoder could have made the payload.
+  // no encoder could have written the payload.
   [[nodiscard]] Result<std::size_t> read(std::span<Event> out);
 
  private:

@@ -16,8 +16,9 @@
 namespace e4r::trace::e4t {
 namespace {
 
-// A file is a header and frames: blocks ('B') and one end ('E'). A frame's head holds type,
-// generation, two zero bytes, the payload's size in bytes, the number of events, and the checksum.
+// A file is a header followed by frames: blocks ('B') and one end frame ('E'). The head of a frame
+// holds its type, the generation, two zero bytes, the payload's size in bytes, the number of
+// events, and the checksum.
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two zero bytes
 constexpr std::size_t kMaxEndBytes = 1 << 20;
 
@@ -25,7 +26,7 @@ std::string_view text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Cuts the file into pieces of known size. Copies each into a buffer with room after it.
+// Reads the file in pieces of known size. Copies each piece into a buffer with spare room after it.
 class Pieces {
  public:
   explicit Pieces(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
@@ -89,7 +90,7 @@ class E4tTrace final : public Trace {
     return std::span<const Event>(batch_.data(), filled);
   }
 
-  // Refuses if some events of a block may be left out.
+  // Returns false if some events of a block may have to be left out.
   bool keep_packed(PackedBlocks& store) override {
     if (options_.lenient || options_.device) return false;
     store_ = &store;
@@ -298,8 +299,8 @@ std::unique_ptr<EventSource> PackedBlocks::read(std::shared_ptr<const PackedBloc
 
 namespace {
 
-// A fact is a number and a value. The value of an even fact is a number; that of an odd fact is a
-// length and that many bytes.
+// A fact is a varint that identifies it, and a value. The value of an even fact is a number; the
+// value of an odd fact is a length followed by that many bytes.
 enum Fact : std::uint64_t {
   kBlocks = 0,
   kEvents = 2,
@@ -312,7 +313,7 @@ enum Fact : std::uint64_t {
   kOverwritten = 16,
   kLines = 18,
   kUnknownFlags = 20,
-  kUnnamedCriteria = 22,  // in older files: unknown or mb::Criterion::past_last
+  kUnnamedCriteria = 22,  // in older files, it includes mb::Criterion::past_last
   kUnknownFields = 24,
   kSkippedLines = 26,
   kUnknownCount = 28,  // the count of the kUnknownEvent that follows it
@@ -324,7 +325,7 @@ enum Fact : std::uint64_t {
   kOlderThan = 38,
   kDamaged = 40,
   kWithoutCpu = 42,
-  kCountOfKind = 44,  // the count for the event that the next text names
+  kCountOfKind = 44,  // the count for the event that the next string names
   kMalformed = 45,
   kUnknownFlagsOf = 47,
   kUnknownFieldsOf = 49,
@@ -343,7 +344,7 @@ class FactWriter {
     put(value.size());
     out_.insert(out_.end(), value.begin(), value.end());
   }
-  // Uses event names, which stay when kinds are renumbered.
+  // Stores event names, which stay the same if kinds are renumbered.
   void counts(Fact fact, const KindCounts& counts) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] == 0) continue;
@@ -406,8 +407,8 @@ void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSu
       s.unknown_flags = value;
       break;
     case kUnnamedCriteria:
-      // kGeneration has been read before. On 6.5 kernels the criterion that older writers could not
-      // name is past_last, which is known now.
+      // kGeneration has already been read. On 6.5 kernels, the criterion that older writers could
+      // not name is past_last, which is known now.
       if (s.generation != Generation::v6_5) s.unknown_criteria = value;
       break;
     case kUnknownCriteria:
@@ -472,7 +473,7 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
 }
 
 bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSummary& s) {
-  // Copies the payload with room after it, since the last number may be truncated.
+  // Copies the payload with spare room after it, since the last number may be truncated.
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   bytes.resize(bytes.size() + std::size_t{3} * kMaxVarint);
   const std::uint8_t* p = bytes.data();

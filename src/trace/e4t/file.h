@@ -23,13 +23,13 @@ inline constexpr std::string_view kMagic =
     "E4T\r\n\x1a\n";
 inline constexpr std::uint16_t kVersion = 1;
 
-// Makes the bytes of an .e4t file without seeking. Each call appends to `out`, which the caller may
+// Produces the bytes of an .e4t file sequentially. Each call appends to `out`, which the caller may
 // empty between calls.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
   void begin();
-  // `generation` is the generation as far as it is known.
+  // `generation` is the kernel's generation, or unknown.
   void add(std::span<const Event> events, Generation generation);
   // Appends the events that are not yet in a block, so an unfinished file can be read.
   void flush();
@@ -52,13 +52,13 @@ class Writer {
 [[nodiscard]] std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
                                                const ReadOptions& options);
 
-// Packed events in memory: the blocks of a file without its frames.
+// Packed events in memory: the blocks of a file without frames.
 class PackedBlocks {
  public:
   void add(std::span<const Event> events);
   // Adds a block of `events` events that a BlockEncoder has made. Must not be mixed with add().
   void add_packed(std::span<const std::uint8_t> payload, std::uint32_t events);
-  // Makes everything readable. Call it after the last add().
+  // Makes all events readable. Call it after the last add().
   void finish();
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
 

@@ -10,7 +10,7 @@ namespace e4r::trace::e4t {
 
 // Predicts the fields of the next event from the earlier events of the same block. Encoder and
 // decoder run the same code over the same events, so their predictions agree; only differences are
-// stored. All arithmetic wraps around, so any value survives.
+// stored. All arithmetic wraps around, so every value is preserved.
 //
 // code(op, event) visits the fields of event.kind in a fixed order. For each it calls op(BIT,
 // field, expected): the encoder stores the difference under that bit of the event's mask, the
@@ -38,13 +38,13 @@ class EventModel {
     std::uint32_t flags = 0, left_logical = 0, right_logical = 0;
     std::uint64_t block = 0, blocks = 0;  // the answer
     RecordedExtent orig, result;          // from the closing event
-    bool closed = false;                  // the closing event has been seen
+    bool closed = false;                  // whether the closing event has been seen
     bool has_inputs = false;
     std::uint64_t i_size = 0;
     std::int32_t i_writecount = 0;
   };
 
-  // The layout of groups, learned from answers: group g begins at base_ + g * per_group_.
+  // Group g begins at base_ + g * per_group_; both are derived from answers.
   std::uint64_t block_of(const RecordedExtent& x) const {
     return base_ + x.group * per_group_ + static_cast<std::uint32_t>(x.start);
   }
@@ -95,7 +95,7 @@ class EventModel {
     t.closed = false;
   }
 
-  // Expects the request's values again, and the block that the closing event named.
+  // Expects the values of the request, and the block that the closing event named.
   template <class Op>
   void allocate(Op& op, Event& e) {
     Thread& t = threads_[thread_];
@@ -132,7 +132,7 @@ class EventModel {
     t.right_block = e.right_block;
   }
 
-  // i_size and i_writecount of trace-inputs kernels; other kernels leave both 0.
+  // i_size and i_writecount of kernels with the trace-inputs patch; other kernels leave both 0.
   template <class Op>
   void inputs(Op& op, Event& e) {
     Thread& t = threads_[thread_];
@@ -144,7 +144,7 @@ class EventModel {
     t.i_writecount = e.i_writecount;
   }
 
-  // The extent that the request asks for, in clusters of a group.
+  // The requested extent, as clusters of a group.
   RecordedExtent asked() const {
     RecordedExtent x;
     locate(threads_[thread_].goal, x);
@@ -218,7 +218,7 @@ class EventModel {
     op(0, e.block, block_of(search_.result));
     op(1, e.count, pa_count_);
     op(2, e.logical, e.kind == EventKind::new_group_pa ? e.block : threads_[thread_].logical);
-    // The closing event comes next and names the same extent.
+    // The closing event follows and names the same extent.
     locate(e.block, search_.result);
     pa_count_ = e.count;
     if (e.kind == EventKind::new_group_pa) locality_ = search_.result;
@@ -342,7 +342,7 @@ class EventModel {
     status_.logical = e.logical;
   }
 
-  // The entry need not begin at the block that was looked up.
+  // The entry may begin before the block that was looked up.
   template <class Op>
   void answer(Op& op, Event& e) {
     op(0, e.found, found_);
@@ -390,20 +390,20 @@ class EventModel {
     std::uint32_t flags = 0;
   };
   struct Search {
-    RecordedExtent result;  // where the next result is expected
+    RecordedExtent result;  // the expected next result
     std::uint32_t found = 0, groups = 0;
     mb::Criterion criterion = mb::Criterion::cr0;
     bool has_orig_goal_len = false;
   };
 
-  // The extent status entry named last: its inode, and the block after its end.
+  // The last extent status entry: its inode, and the block after its end.
   struct StatusEntry {
     std::uint64_t ino = 0, logical = 0, count = 0;
     std::uint32_t flags = 0;
   };
 
   std::array<Thread, 16> threads_;
-  std::uint32_t thread_ = 0;  // not a pointer: models are copied
+  std::uint32_t thread_ = 0;  // an index and not a pointer, since models are copied
   std::uint64_t base_ = 0, per_group_ = 32768, learned_begin_ = 0;
   std::uint32_t learned_group_ = 0;
   std::uint64_t first_goal_ = 0;

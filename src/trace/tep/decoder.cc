@@ -22,8 +22,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-// Cuts off and returns the text before `end`; all of it if `end` does not occur. Drops `end`
-// itself.
+// Removes the text before `end` and `end` itself, and returns that text. Takes the whole text if
+// `end` does not occur.
 std::string_view cut(std::string_view& text, std::string_view end) {
   const std::size_t at = text.find(end);
   const std::string_view out = text.substr(0, at);
@@ -43,7 +43,7 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-// Parses "4", "0x10" or "(1 << 3)". Returns nothing for an enumerator's name.
+// Parses "4", "0x10" or "(1 << 3)". Returns nullopt for an enumerator's name.
 std::optional<std::uint64_t> value_of(std::string_view text) {
   text = trim(text);
   while (text.size() > 1 && text.front() == '(' && text.back() == ')')
@@ -158,7 +158,7 @@ EventFormat event_format(const tep_event& event) {
 
 namespace {
 
-// Limits above any real value: a record's size (at most a page) and the kernel's event numbers.
+// Limits above all real values: a record's size (at most a page) and the kernel's event numbers.
 constexpr int kMaxSize = 1 << 16;
 constexpr int kMaxId = 1 << 16;
 constexpr std::size_t kMaxEvents = UINT16_MAX;
@@ -193,7 +193,7 @@ std::vector<RecordNames::Flag> flags_of(const EventFormat& format, std::span<con
   return out;
 }
 
-// The names of the criteria by number. An enumerator without a value counts by its place.
+// The names of the criteria by number. An enumerator without a value gets its position in the list.
 std::vector<std::string> symbols_of(const EventFormat& format) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < format.symbols.size(); ++i) {
@@ -237,7 +237,7 @@ Status RecordDecoder::add(const EventFormat& format, KindSet needed) {
   const auto kind = kind_of(format.name);
   Layout layout;
   layout.name = format.name;
-  // Ignores events of other systems (a probe, say) that share a name with one of ours.
+  // Ignores events of other systems, such as probes, that have the name of one of our events.
   const bool of_ldiskfs = is_of_ldiskfs(format.name) && format.system == "ldiskfs";
   if (kind && (of_ldiskfs || event_system(*kind) == format.system)) {
     auto read = layout_of(format, *kind);

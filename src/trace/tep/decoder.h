@@ -20,16 +20,16 @@ struct tep_event;
 
 namespace e4r::trace {
 
-// The part of events/SYSTEM/NAME/format in tracefs that decoding needs. Offsets and sizes are
-// unchecked.
+// The part of events/SYSTEM/NAME/format in tracefs that decoding needs. Offsets and sizes have not
+// been checked.
 struct EventFormat {
   struct Field {
     std::string name;
     std::int64_t offset = 0, size = 0;  // bytes
     friend bool operator==(const Field&, const Field&) = default;
   };
-  // A value and its name in __print_flags or __print_symbolic. No value: the kernel printed an
-  // enumerator's name.
+  // A value and its name in __print_flags or __print_symbolic. The value is missing if the format
+  // has an enumerator's name instead.
   struct Name {
     std::string name;
     std::optional<std::uint64_t> value;
@@ -39,13 +39,13 @@ struct EventFormat {
   std::string system, name;
   std::int64_t id = -1;
   std::vector<Field> common, fields;  // the fields of all events, and those of this event
-  std::vector<Name> flags, symbols;   // from the first such list; empty if no list was found
-  bool print_known = true;            // flags and symbols are reliable
+  std::vector<Name> flags, symbols;   // from the first list of that type; empty if there is none
+  bool print_known = true;            // whether `flags` and `symbols` are reliable
   friend bool operator==(const EventFormat&, const EventFormat&) = default;
 };
 
-// Parses a format text. Returns nothing if it has no name, number or field. Accepts any text: takes
-// only what stands in its proper place.
+// Parses a format text. Returns nullopt if it has no name, number or field. Accepts any text and
+// ignores parts that it does not understand.
 [[nodiscard]] std::optional<EventFormat> parse_event_format(std::string_view text,
                                                             std::string_view system);
 
@@ -69,10 +69,10 @@ struct RawRecord {
   std::span<const std::byte> data;
 };
 
-// Turns the kernel's binary records into the events that the text reader would make from the
-// kernel's output. Takes field offsets and the names of flags and criteria from the formats
-// (events/SYSTEM/NAME/format in tracefs; the header of a trace.dat). Looks them up once. For one
-// thread at a time.
+// Decodes the kernel's binary records into the same events that the text reader makes from the
+// kernel's output. Field offsets and the names of flags and criteria come from the formats
+// (events/SYSTEM/NAME/format in tracefs; the header of a trace.dat) and are looked up once. Not
+// thread-safe.
 class RecordDecoder {
  public:
   enum class Outcome : std::uint8_t { event, other, malformed };
@@ -85,13 +85,14 @@ class RecordDecoder {
                                                     bool big_endian,
                                                     Generation declared = Generation::unknown,
                                                     KindSet needed = KindSet::all());
-  // Does the same with the formats that `tep` holds now. `tep` is not needed afterwards.
+  // Does the same with the formats that `tep` holds at present. `tep` is not needed afterwards.
   [[nodiscard]] static Result<RecordDecoder> create(tep_handle& tep,
                                                     Generation declared = Generation::unknown);
 
-  // Decodes one record. After `event`, all of `out` is set; otherwise its contents are meaningless.
-  // `other`: an event of an unknown kind, named by other_name(). `malformed`: the record is shorter
-  // than its format requires, or a value is out of its field's range; problem() explains.
+  // Decodes one record. If it returns `event`, all of `out` is set; otherwise the contents of `out`
+  // are meaningless. `other` means an event of an unknown kind, whose name other_name() returns.
+  // `malformed` means that the record is shorter than its format requires, or that a value is out
+  // of its field's range; problem() explains.
   [[nodiscard]] Outcome decode(const RawRecord& record, Event& out);
   [[nodiscard]] Outcome decode(const tep_record& record, Event& out);
 
@@ -101,11 +102,11 @@ class RecordDecoder {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::optional<EventKind> malformed_kind() const { return malformed_kind_; }
 
-  // Whether the kernel has the event.
+  // Whether there is a format for the event.
   [[nodiscard]] bool knows(EventKind kind) const;
 
-  // The generation that the searches so far have shown, as in the text reader. A trace's writer
-  // needs it. report_bodies(context(), summary) enters it in a summary.
+  // The generation that the searches so far have shown, as in the text reader. A trace writer needs
+  // it. report_bodies(context(), summary) copies it to a summary.
   [[nodiscard]] Generation generation() const { return context_.criterion.generation(); }
   [[nodiscard]] const BodyContext& context() const { return context_; }
 
@@ -113,13 +114,13 @@ class RecordDecoder {
   // How to read the records of one event.
   struct Layout {
     EventKind kind = EventKind::lost_events;  // lost_events: an event of another kind
-    bool of_ldiskfs = false;                  // of Lustre's copy of ext4
+    bool of_ldiskfs = false;                  // an event of Lustre's copy of ext4
     bool strangers = false;                   // the format has fields that are unknown here
     std::size_t size = 0;                     // bytes of the data that decoding reads
     std::vector<RecordPlace> places;
     RecordNames names;
     std::string name;     // such as "ext4_request_blocks"
-    std::string problem;  // why no record of this event can be read; empty: it can
+    std::string problem;  // why records of this event cannot be read; empty if they can
   };
 
   RecordDecoder() = default;

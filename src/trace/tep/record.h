@@ -17,7 +17,7 @@ namespace e4r::trace {
 
 struct BodyContext;
 
-// A number in a kernel's record, by its name in the event's format.
+// A number in a kernel's record, identified by its name in the event's format.
 struct RecordField {
   std::string_view name;
   bool required;
@@ -31,11 +31,11 @@ struct RecordPlace {
 };
 
 // The kernel's names for the values of an event's flags and criterion. Empty if no translation is
-// needed: the flags equal ours bit by bit, or the numbers have no names.
+// needed because the flags equal ours bit by bit or the numbers have no names.
 struct RecordNames {
   struct Flag {
     std::uint64_t mask;
-    std::uint32_t bits;  // in our numbers; 0: the name is not in our table
+    std::uint32_t bits;  // our value; 0: the name is not in our table
   };
   std::vector<Flag> flags;
   std::vector<std::string> symbols;  // by number
@@ -69,8 +69,8 @@ class Record {
     }
   }
 
-  // Reads flags in our numbers. Counts and drops names that are not in our table, as the text
-  // reader does.
+  // Reads flags and translates them to our values. Counts and drops names that are not in our
+  // table, as the text reader does.
   [[nodiscard]] bool flags(std::size_t index, std::uint32_t& value, std::uint64_t& unknown) const {
     std::uint64_t raw = load(places_[index]);
     std::uint32_t bits = 0;

@@ -93,7 +93,7 @@ template <class B>
 constexpr Functions functions = {
     &B::read_in_order, &B::read_by_key, &B::print, {&B::record_fields, &B::flag_names, &B::take}};
 
-// lost_events markers have neither a text body nor records.
+// lost_events markers have neither a text body nor binary records.
 struct Nothing {};
 template <>
 constexpr Functions functions<Nothing> = {};

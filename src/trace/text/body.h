@@ -16,26 +16,27 @@
 
 namespace e4r::trace {
 
-// Returns the kind whose event_name() is `name`; nothing for lost_events and unknown names.
-// Lustre's copy of ext4 prints the same events under its own name: ldiskfs_request_blocks.
+// Returns the kind whose event_name() is `name`; nullopt for lost_events and unknown names.
+// Lustre's copy of ext4 prints the same events under other names, such as ldiskfs_request_blocks.
 [[nodiscard]] std::optional<EventKind> kind_of(std::string_view name);
-// Whether it is the name of an event of Lustre's ldiskfs.
+// Whether `name` is an event name of Lustre's ldiskfs.
 inline constexpr std::string_view kLdiskfs = "ldiskfs_";
 [[nodiscard]] bool is_of_ldiskfs(std::string_view name);
 
-// State shared by the bodies of a whole trace, and counts of their oddities.
+// State shared by the bodies of a whole trace, and counts of their irregularities.
 struct BodyContext {
   CriterionReader criterion;
   KindCounts unknown_flags = {};       // flag names that are not in our tables
   std::uint64_t unknown_criteria = 0;  // search criteria with neither a known number nor name
-  KindCounts unknown_fields = {};      // bodies with words that no field of the event accounts for
+  KindCounts unknown_fields = {};      // bodies with words that belong to no field of the event
   bool of_ldiskfs = false;             // an event has a name of Lustre's ldiskfs
-  OlderThan older_than = OlderThan::unknown;  // by words that later kernels print otherwise
-  std::string_view problem_key;  // after a failure: the field, and what is wrong with it
+  OlderThan older_than =
+      OlderThan::unknown;        // derived from words that later kernels print differently
+  std::string_view problem_key;  // after a failure: the field, and the problem
   std::string_view problem;
 };
 
-// Notes a sign of a kernel older than `release`. The oldest bound wins.
+// Notes that the kernel is older than `release`. The oldest bound wins.
 inline void show_older(BodyContext& context, OlderThan release) {
   context.older_than = std::max(context.older_than, release);
 }
@@ -47,23 +48,23 @@ inline std::uint64_t& unknown_fields(BodyContext& context, const Event& event) {
   return context.unknown_fields[static_cast<std::size_t>(event.kind)];
 }
 
-// How a kind's events lie in the kernel's binary records; lost_events has none.
+// The layout of a kind's events in the kernel's binary records; lost_events has none.
 [[nodiscard]] const RecordBody& record_body(EventKind kind);
 
 // Copies the shared state to a summary.
 void report_bodies(const BodyContext& context, TraceSummary& summary);
 
-// Call after each mballoc_alloc. If its criterion shows that earlier ones were misread, returns an
-// Error that names `where`; for callers that can revisit events, sets the summary's reread_before
-// instead.
+// Call this after each mballoc_alloc. If its criterion shows that earlier criteria were misread, it
+// returns an Error that names `where`. For callers that can revisit events, it sets the summary's
+// reread_before instead.
 struct ReadOptions;
 [[nodiscard]] Status note_misread(const BodyContext& context, const ReadOptions& options,
                                   const std::string& where, TraceSummary& summary);
 
 // Reads an event's body, "dev 8,1 ino 12 ...", which is the same in every text format. Sets the
-// fields of the event's kind and leaves kind, cpu, pid and time alone; every other field must have
-// its default. First tries the layout of Linux 6.1, then reads by keys and ignores words that
-// belong to no field. Returns false if a field is missing or its value is malformed.
+// fields of the event's kind and does not touch kind, cpu, pid and time; every other field must
+// have its default value. First tries the layout of Linux 6.1, then reads by keys and ignores words
+// that belong to no field. Returns false if a field is missing or its value is malformed.
 [[nodiscard]] bool parse_body(LineCursor scan, Event& event, BodyContext& context);
 
 // Appends the body as a kernel of that generation prints it (6.1 if unknown). Values that Event

@@ -18,10 +18,10 @@
 #include "trace/text/names.h"
 #include "trace/text/scan.h"
 
-// The vocabulary in which body.cc describes each event's body, in text and in the kernel's binary
-// records. Every field type has key; required; read(), which scans a value; print(), which appends
-// it; names, the record's names for the numbers of the value; take(), which builds the value from
-// those numbers.
+// The field types with which body.cc describes each event's body, in text and in the kernel's
+// binary records. Every field type has `key`; `required`; read(), which scans a value; print(),
+// which appends it; `names`, the record's names for the numbers of the value; and take(), which
+// builds the value from those numbers.
 namespace e4r::trace::fields {
 
 template <std::size_t N>
@@ -71,7 +71,7 @@ struct Device : Required<"dev">, Names<"dev"> {
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.dev); }
 };
 
-// The same for a record with separate major and minor.
+// Device for a record with separate major and minor numbers.
 struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
   using Names<"dev_major", "dev_minor">::names;
   static bool take(Record r, Event& e, BodyContext&) {
@@ -204,7 +204,7 @@ struct GroupExtent : Required<K>, ExtentNames<Name, Located> {
 };
 
 // "WR": a letter for each flag of es::, nothing for no flags. Bits without a letter follow in
-// hexadecimal: "W0x10" is "WR" on kernels before 5.7.
+// hexadecimal: kernels before 5.7 print "WR" as "W0x10".
 inline bool scan_status(LineCursor& s, Event& e, BodyContext& c) {
   const ScannedLetters status = scan_letters(s, es_flag_names(), unknown_flags(c, e));
   e.flags = status.named | status.rest;
@@ -240,8 +240,8 @@ struct StatusLetters : Required<"status">, Names<"status"> {
   }
 };
 
-// "found 1 [12/8) 34304 WR": all of it belongs to one key. When nothing is found, the kernel prints
-// 0 and no letter.
+// "found 1 [12/8) 34304 WR", which all belongs to one key. If nothing is found, the kernel prints 0
+// and no letter.
 struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status"> {
   static constexpr auto flag_names = es_flag_names;
   static bool read(LineCursor& s, Event& e, BodyContext& c) {
@@ -263,7 +263,7 @@ struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status
   }
 };
 
-// "broken 16" of ext4_mballoc_alloc. The record holds the order instead, and order 0 prints as 0
+// "broken 16" of ext4_mballoc_alloc. The record holds the order instead; order 0 is printed as 0
 // (TP_printk of ext4_mballoc_alloc, Linux 6.1).
 struct Broken : Number<"broken", &Event::broken, "buddy"> {
   static bool take(Record r, Event& e, BodyContext&) {
@@ -274,8 +274,7 @@ struct Broken : Number<"broken", &Event::broken, "buddy"> {
   }
 };
 
-// A number with a comma after it: "nr_shrunk 3," of ext4_es_shrink, "group 3," of
-// ext4_trim_all_free.
+// A number followed by a comma: "nr_shrunk 3," of ext4_es_shrink, "group 3," of ext4_trim_all_free.
 template <Key K, auto Member>
 struct NumberAndComma : Number<K, Member> {
   static bool read(LineCursor& s, Event& e, BodyContext& c) {
@@ -293,8 +292,8 @@ struct Optional : Field {
   static constexpr bool required = false;
 };
 
-// "len: 3" of ext4_discard_preallocations, which Linux prints since 5.9 (and 5.8.6). From there to
-// 6.4, the events of events.def print the same words (compared: 5.10.223 and 6.1.192).
+// "len: 3" of ext4_discard_preallocations, which Linux has printed since 5.9 (and 5.8.6). From then
+// until 6.4, the events in events.def print the same words (checked in 5.10.223 and 6.1.192).
 struct DiscardedCount : Optional<Number<"len:", &Event::count, "len">> {
   static void lacks(BodyContext& c) { show_older(c, OlderThan::v5_9); }
 };
@@ -311,7 +310,7 @@ struct OrigGoalLen : Optional<Number<"orig_goal_len", &Event::orig_goal_len>> {
   static bool present(const Event& e, Generation) { return e.orig_goal_len != 0; }
 };
 
-// "i_size 4096 i_writecount 1" of trace-inputs kernels, which set has_inputs.
+// "i_size 4096 i_writecount 1" of kernels with the trace-inputs patch. They set has_inputs.
 struct InputSize : Optional<Number<"i_size", &Event::i_size>> {
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
@@ -344,8 +343,8 @@ using Visited = OwnField<Number<"nr_visited", &Event::groups>>;
 enum class Ending { plain, space };
 template <Ending E, class... Fields>
 struct Body {
-  // Reads the fields in this order with exactly one space between them. On false the caller tries
-  // read_by_key().
+  // Reads the fields in this order with exactly one space between them. If it returns false, the
+  // caller tries read_by_key().
   static bool read_in_order(LineCursor& s, Event& e, BodyContext& c) {
     if (!(read_next<Fields>(s, e, c) && ...)) return false;
     s.spaces();
@@ -425,7 +424,7 @@ struct Body {
     }
   }
 
-  // Notes the absence of an optional field if that absence tells something about the kernel.
+  // Notes the absence of an optional field if the absence limits the kernel's release.
   template <class Field>
   static void say_lacking(BodyContext& c) {
     if constexpr (requires { Field::lacks(c); }) Field::lacks(c);

@@ -256,7 +256,7 @@ void print_criterion(std::string& out, mb::Criterion criterion, Generation gener
     out += static_cast<char>('0' + row.number_6_1);
     return;
   }
-  // A criterion that the generation lacks keeps its name from another generation.
+  // A criterion that the generation lacks is printed with its name from another generation.
   for (const bool same_generation : {true, false})
     for (const auto& [of, member] : kWords) {
       if ((row.*member).empty() || (same_generation && of != generation)) continue;

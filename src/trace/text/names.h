@@ -23,7 +23,7 @@ struct FlagName {
 [[nodiscard]] std::span<const FlagName> fb_flag_names();
 [[nodiscard]] std::span<const FlagName> es_flag_names();
 
-// Reads "NAME|NAME|0x8000" up to the next space or the end; an empty text is 0. Counts names
+// Reads "NAME|NAME|0x8000" up to the next space or the end; an empty string is 0. Counts names
 // missing from the table in `unknown` and ignores them. Sets `decimal` if the text is one number
 // without 0x. Returns false if a part is neither name nor number.
 [[nodiscard]] bool scan_flags(LineCursor& scan, std::span<const FlagName> names,
@@ -52,17 +52,17 @@ class CriterionReader {
   // Reads one token. An unknown number or "CR..." name becomes mb::Criterion::unknown. Returns
   // false for any other token.
   [[nodiscard]] bool read(LineCursor& scan, mb::Criterion& criterion);
-  // Does the same for a number.
+  // Converts a number.
   [[nodiscard]] mb::Criterion read_number(unsigned number);
   // Reads a number that has no name on a kernel that prints names.
   [[nodiscard]] mb::Criterion read_unnamed(unsigned number);
-  // Does the same for a word. Returns false if it does not begin with "CR".
+  // Converts a name. Returns false if it does not begin with "CR".
   [[nodiscard]] bool read_name(std::string_view word, mb::Criterion& criterion);
 
   [[nodiscard]] Generation generation() const { return generation_; }
-  // Whether the generation follows from digits alone, which 6.5 and 6.6 also print.
+  // Whether the generation was derived only from digits, which 6.5 and 6.6 also print.
   [[nodiscard]] bool guessed() const { return guessed_; }
-  // Whether a 2 or 3 was read under the guess of 6.1 and a 4 has then disproved the guess.
+  // Whether a 2 or 3 was read on the assumption of 6.1 and a later 4 disproved that.
   [[nodiscard]] bool misread() const { return misread_; }
 
  private:

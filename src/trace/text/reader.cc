@@ -12,7 +12,7 @@
 namespace e4r::trace {
 namespace {
 
-// A text format: how to read the prefix of its lines, and how to recognise it by a line.
+// A text format: how to read the prefix of its lines, and how to recognise one of its lines.
 struct TextFormat {
   Format format;
   bool (*read_prefix)(LineCursor&, Prefix&);
@@ -61,10 +61,10 @@ bool is_decoration(std::string_view line) {
   return line.find_first_not_of(" \t\f\v\r") == std::string_view::npos;
 }
 
-// Limits text that is not events: headers, comments, blank lines, stack traces and, when lenient,
-// unreadable lines. A recorder writes some lines at the start and a few for each event, or a few
-// dozen with a stack trace. The limit is a thousand times that: a trace with long notes is still
-// read, but a compressed file of some KiB cannot grow without bound.
+// Limits the text that holds no events: headers, comments, blank lines, stack traces and, if
+// lenient, unreadable lines. A recorder writes some of these lines at the start and a few for each
+// event, or a few dozen with a stack trace. The limit is a thousand times that. So a trace with
+// long comments is still read, but a compressed file of a few KiB cannot unpack to unlimited text.
 class NoiseLimit {
  public:
   void add_event() { allowed_ += kPerEvent; }
@@ -77,7 +77,7 @@ class NoiseLimit {
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
 
  private:
-  static constexpr std::uint64_t kLeastLine = 64;  // bytes: reading even a short line takes time
+  static constexpr std::uint64_t kLeastLine = 64;  // bytes: even a short line costs time
   static constexpr std::uint64_t kAtFirst = std::uint64_t{1} << 30;  // 16,777,216 short lines
   static constexpr std::uint64_t kPerEvent = std::uint64_t{1} << 16;
 
@@ -144,7 +144,7 @@ class TextTrace final : public Trace {
     return true;
   }
 
-  // Handles an event of an unknown kind. perf's report of losses looks like one.
+  // Handles an event of an unknown kind. perf reports lost events in this form, too.
   Result<bool> read_unknown(const Prefix& prefix, LineCursor scan, Event& event) {
     if (!prefix.name.starts_with("PERF_RECORD_LOST")) {
       summary_.add_unknown(prefix.name);
@@ -193,7 +193,7 @@ class TextTrace final : public Trace {
     summary_.overwritten = written > kept ? written - kept : 0;
   }
 
-  // Malformed events that are not needed never stop the reading.
+  // A malformed event that is not needed never ends the reading.
   Result<bool> report_malformed_body(EventKind kind) {
     if (lines_.terminated() && (options_.lenient || !options_.needed.contains(kind))) {
       summary_.add_malformed(kind);
@@ -203,15 +203,14 @@ class TextTrace final : public Trace {
                             context_.problem);
   }
 
-  // Leaves out a last line that lacks its newline and cannot be read, and any last line of
-  // truncated input.
+  // Drops the last line if it has no newline and cannot be read, or if the input was truncated.
   bool cut_short() {
     summary_.warnings.push_back(
         fmt::format("{}:{}: the last line is cut short and was left out", name(), lines_.number()));
     return false;
   }
 
-  // Handles an unreadable line. Skips a truncated last line and, when lenient, any line.
+  // Handles an unreadable line. Skips a truncated last line and, if lenient, any line.
   template <class... Args>
   Result<bool> report_malformed(fmt::format_string<Args...> format, Args&&... args) {
     if (!lines_.terminated()) return cut_short();
@@ -259,7 +258,7 @@ Format recognise_text(std::string_view head) {
       if (row.recognise(line)) return row.format;
     text &= is_decoration(line);
   }
-  return text ? Format::ftrace : Format::unknown;  // only headers, or nothing: an empty trace
+  return text ? Format::ftrace : Format::unknown;  // only headers, or no text: an empty trace
 }
 
 std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
@@ -278,7 +277,7 @@ bool is_raw_event(std::string_view line) {
   return scan.word().find('=') != std::string_view::npos;
 }
 
-// Whether the line is like "0.000 dd/1234 ext4:ext4_request_blocks(dev: 8388609, ino: 12, ..."
+// Whether the line has the form "0.000 dd/1234 ext4:ext4_request_blocks(dev: 8388609, ino: 12, ..."
 bool is_perf_trace(std::string_view line) {
   const std::size_t at = line.find(" ext4:ext4_");
   if (at == std::string_view::npos) return false;
@@ -286,8 +285,7 @@ bool is_perf_trace(std::string_view line) {
   return end != std::string_view::npos && line[end] == '(';
 }
 
-// Whether the line is like
-// "  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]".
+// Whether the line has the form " 8,0 3 1 0.000000000 697 G W 223490 + 8 [kjournald]".
 bool is_blkparse(std::string_view line) {
   LineCursor s(line);
   std::uint64_t number = 0;
@@ -321,7 +319,7 @@ constexpr std::array<Form, 3> kForms = {{
 }  // namespace
 
 std::string_view foreign_form(std::string_view head) {
-  // A packet of Perfetto's protocol buffers: field 1, its length, and the packet's first field.
+  // A Perfetto packet (protocol buffers): field 1, its length, and the packet's first field.
   if (head.size() > 3 && head.front() == '\n' && static_cast<unsigned char>(head[1]) < 0xff &&
       head.substr(0, 4096).find('\0') != std::string_view::npos)
     return "looks like a trace of Perfetto: give the text of tracefs, trace-cmd report or perf "

@@ -10,15 +10,16 @@
 
 namespace e4r::trace {
 
-// Detects the text format by the first bytes of a trace; unknown if they match none.
+// Detects the text format by the first bytes of a trace. Returns unknown if no format matches.
 [[nodiscard]] Format recognise_text(std::string_view head);
 
-// Opens a trace in a text format. Text without events is a trace without events.
+// Opens a trace in a text format. Text without events gives an empty trace.
 [[nodiscard]] std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
                                                 std::string name, const ReadOptions& options);
 
-// Recognises trace forms that lack information a replay needs, by the first bytes of a file.
-// Returns a message that names the form and what to give instead; empty for all others.
+// Recognises, by the first bytes of a file, trace formats that lack information which a replay
+// needs. Returns a message that names the format and what to use instead; empty for all other
+// files.
 [[nodiscard]] std::string_view foreign_form(std::string_view head);
 
 }  // namespace e4r::trace

@@ -33,10 +33,11 @@ Result<bool> LineReader::next_across_chunks() {
 
 namespace {
 
-// All three tools pad the task name to this many columns. It is never longer.
+// All three tools pad the task name to this many columns. Task names are never longer.
 constexpr std::size_t kTaskColumns = 16;
 constexpr std::size_t kLatencyTaskColumns = 8;
-// The task name may end up to this column if a prefix was added or its padding was stripped.
+// The last column at which the task name may end if a prefix was added to the line or padding was
+// stripped.
 constexpr std::size_t kSearchedColumns = 256;
 
 // Reads "1417.067914", "1417.067914123" or a plain count ("3" with the counter clock).
@@ -60,8 +61,8 @@ bool read_time(LineCursor& s, std::uint64_t& ns) {
   return true;
 }
 
-// Reads the unit of the latency format, "114827us!", after the digits: microseconds, and a mark for
-// long waits.
+// Reads the unit of the latency format, "114827us!", after the digits: microseconds, and a
+// character that marks long waits.
 bool read_latency_unit(LineCursor& s, std::uint64_t& ns) {
   if (!s.literal("us")) return true;
   if (ns > UINT64_MAX / 1000) return false;

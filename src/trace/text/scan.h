@@ -17,7 +17,7 @@ namespace e4r::trace {
 // Cuts a ByteSource into lines. Copies only the lines that span two chunks.
 class LineReader {
  public:
-  // Longer lines are cut into pieces of this many bytes. No line of a real trace comes near it.
+  // Longer lines are cut into pieces of this many bytes. Lines of real traces are far shorter.
   static constexpr std::size_t kMaxLine = 1 << 20;
 
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
@@ -36,9 +36,9 @@ class LineReader {
   }
 
   [[nodiscard]] std::string_view line() const { return line_; }
-  // 1 for the first line.
+  // The number of the current line, from 1.
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  // False when the input ended within line().
+  // False if the input ended within line().
   [[nodiscard]] bool terminated() const { return terminated_; }
   [[nodiscard]] const ByteSource& source() const { return *source_; }
 
@@ -61,8 +61,8 @@ class LineReader {
 };
 
 // A position in a line. The byte at `end` is readable and not a digit (LineReader ensures it), so
-// runs of digits need no bound check. Functions return whether they matched. After false, `p` lies
-// anywhere between its old place and the mismatch.
+// runs of digits need no bound check. Functions return whether they matched. After a mismatch, `p`
+// is anywhere between its old position and the mismatch.
 struct LineCursor {
   const char* p;
   const char* end;
@@ -74,7 +74,7 @@ struct LineCursor {
   [[nodiscard]] std::string_view rest() const { return {p, left()}; }
   [[nodiscard]] static bool digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
-  // Always inlined: the texts are constants, so the comparison needs no call.
+  // Always inlined: the strings are constants, so the comparison needs no call.
   [[gnu::always_inline]] bool literal(std::string_view text) {
     if (left() < text.size() || std::memcmp(p, text.data(), text.size()) != 0) return false;
     p += text.size();
@@ -154,8 +154,9 @@ struct Prefix {
 };
 
 // Both functions read a whole prefix and leave the scan at the body. They return false if the line
-// has no prefix. Task names may hold spaces, dashes, brackets and colons. Each tool ends them at a
-// fixed column; where that fails, every place after which the rest matches exactly is tried.
+// has no prefix. Task names may contain spaces, dashes, brackets and colons. Each tool ends them at
+// a fixed column. If that column does not match, they try every position after which the rest
+// matches exactly.
 
 // "task-pid  (tgid) [cpu] flags time: name: " of ftrace, with or without tgid and flags. Also reads
 // the latency format ("task-pid cpuflags time us: name: ") and trace-cmd report, which pads the
