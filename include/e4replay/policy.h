@@ -12,8 +12,7 @@ namespace e4replay {
 // An allocation policy: a ladder of rungs, combined with the other rules of a kernel.
 struct PolicyInfo {
   std::string name;
-  std::string alias;     // a second name; may be empty. find_policy() also accepts distribution
-                         // builds: "el9_4"
+  std::string alias;     // a second name, or empty. find_policy() also accepts builds: "el9_4"
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
   std::string kernel;    // the kernel versions whose other rules it uses

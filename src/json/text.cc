@@ -15,12 +15,13 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kOneLine = static_cast<std::size_t>(-1);  // a depth that stands for one line
+constexpr std::size_t kOneLine =
+    static_cast<std::size_t>(-1);  // the depth value that means: print on one line
 
 void write(std::string& out, const json::value& value, std::size_t depth);
 
-// Bytes that are not UTF-8 become U+FFFD. JSON leaves DEL, the C1 control characters and marks of
-// direction as they are, but a terminal would obey them. They are written as \uHHHH.
+// Bytes that are not UTF-8 become U+FFFD. JSON permits DEL, the C1 control characters and direction
+// marks unescaped, but a terminal would interpret them. So they are written as \uHHHH.
 void write_string(std::string& out, std::string_view text) {
   constexpr std::uint32_t kDelete = 0x7f;
   const std::string quoted = json::serialize(json::string_view(valid_utf8(text)));

@@ -6,12 +6,12 @@
 
 namespace e4r {
 
-// The value, indented by two spaces a level, with keys in their own order and a newline at the end.
-// A number that JSON cannot write (infinite, not a number) becomes null. Bytes of a string that are
-// not UTF-8 (in a path or a label) become U+FFFD.
+// Formats the value with an indentation of two spaces per level and a newline at the end. Keys keep
+// their order. A number that JSON cannot express (infinity, NaN) becomes null. Bytes of a string
+// that are not UTF-8 (in a path or a label) become U+FFFD.
 [[nodiscard]] std::string json_text(const boost::json::value& value);
 
-// The same on one line, without blanks or a newline.
+// Formats the value on one line, without blanks or a newline.
 [[nodiscard]] std::string json_line(const boost::json::value& value);
 
 }  // namespace e4r

@@ -20,7 +20,7 @@ static_assert(request_flag::merge == mb::hint_merge && request_flag::data == mb:
               request_flag::use_reserved == mb::use_reserved);
 
 struct Allocator::Data {
-  Image image;  // owns the data that the decider started from
+  Image image;  // owns the data from which the decider started
   const e4r::state::Source& source;
   std::unique_ptr<allocator::Decider> decider;
 };

@@ -20,18 +20,18 @@
 // The data behind the classes of the installed headers.
 namespace e4replay {
 
-// A file system before any decision, and its owner.
+// A file system in its start state, and its owner.
 struct Image::Data {
-  std::shared_ptr<const void> keep;              // owner of the file system if it is a recording's
-  std::optional<e4r::app::OpenedImage> opened;   // owner of it otherwise
-  const e4r::image::Image* image = nullptr;      // points into whichever owns it
-  std::optional<e4r::state::Source> own_source;  // made from `opened`, if that is set
+  std::shared_ptr<const void> keep;  // owner of the file system if it comes from a recording
+  std::optional<e4r::app::OpenedImage> opened;   // owner of the file system otherwise
+  const e4r::image::Image* image = nullptr;      // points into `keep` or `opened`
+  std::optional<e4r::state::Source> own_source;  // made from `opened`, if set
   const e4r::state::Source* source = nullptr;    // null if the bitmaps are not kept
-  std::string path;                              // for opening it again
+  std::string path;                              // for opening the file again
   std::string name;                              // for messages
   e4r::allocator::Tunables tunables;             // as recorded, or the defaults
   FileSystem file_system;
-  mutable std::mutex scanning;  // a scan without kept bitmaps marks damaged groups
+  mutable std::mutex scanning;  // needed because a scan without kept bitmaps marks damaged groups
 };
 
 struct Recording::Data {
@@ -49,7 +49,7 @@ struct Report::Data {
   bool verified = false;
 };
 
-// Gives the library's own files access to the private data of the classes.
+// Gives the library's source files access to the private data of the classes.
 class Access {
  public:
   template <class Object>

@@ -165,7 +165,7 @@ std::uint64_t DecisionLog::alike(const DecisionLog& other) const {
 
 namespace {
 
-// The columns of a request that the trace alone gives.
+// The columns that the trace alone determines.
 DecisionRow asked_row(const Op& op) {
   DecisionRow out;
   out.time_ns = op.time_ns;
@@ -182,7 +182,8 @@ std::uint64_t goal_of(const Geometry& geometry, std::uint32_t group, std::int64_
   return geometry.block_of(group, static_cast<std::uint32_t>(start));
 }
 
-// `scanned`: groups scanned, by the closing event. A search that took its goal scanned no group.
+// `scanned` is the number of groups scanned according to the closing event. A search that took its
+// goal scanned no group.
 ServedBy served_by(bool prealloc, bool success, std::uint32_t scanned) {
   if (!success) return ServedBy::nothing;
   if (prealloc) return ServedBy::preallocation;
@@ -251,9 +252,9 @@ namespace {
 
 constexpr std::uint32_t kMostTried = 256;
 
-// The searches explained if there were `last.size()` goals.
+// Counts the searches that are explained by assuming `last.size()` goals.
 struct Guess {
-  std::vector<std::uint32_t> last;  // group in which the last search of each goal ended
+  std::vector<std::uint32_t> last;  // for each goal: the group in which its last search ended
   std::uint64_t explained = 0;
 
   void see(const trace::Event& e) {

@@ -28,9 +28,9 @@
 
 namespace e4r::replay {
 
-// A request to the allocator, about to be served.
+// A request to the allocator that is about to be served.
 struct Asked {
-  std::uint64_t decision;  // its number in the trace, from 1; further requests repeat it
+  std::uint64_t decision;  // number in the trace, from 1; further requests repeat it
   const Op& op;
   const allocator::Request& request;
   allocator::Decider& decider;
@@ -38,40 +38,40 @@ struct Asked {
 
 // A request and its outcome.
 struct Decided : Asked {
-  const allocator::Decision& made;  // the outcome that is in place
-  // The decider's own outcome. It is another one if Follow has put the recorded result in place
-  // (`forced`).
+  const allocator::Decision& made;  // the outcome that took effect
+  // The decider's own outcome. It differs from `made` if Follow has replaced it with the recorded
+  // result (`forced`).
   const allocator::Decision& own;
   bool forced = false;
-  bool extra = false;  // a further request, which the recorded kernel did not need
+  bool extra = false;  // an additional request, which the recorded kernel did not need
 };
 
-// What a caller wants to know of a run beyond the figures that every engine counts: one class for
-// each kind of wish. The caller adds it before the run and reads it afterwards (Engine::find).
+// Collects figures of a run beyond those that every engine counts. Each subclass collects one kind.
+// The caller adds an account before the run and reads it afterwards (Engine::find).
 class Account {
  public:
   virtual ~Account() = default;
 
   // Called once, before the first operation.
   virtual void begin(allocator::Decider&) {}
-  // Called before and after the decider serves a request. Returning false ends the run with the
-  // Error "stopped".
+  // Called before and after the decider serves a request. If decided() returns false, the run ends
+  // with the Error "stopped".
   virtual void asked(const Asked&) {}
   virtual bool decided(const Decided&) { return true; }
-  // A file is about to get an extent. `file`: its layout before.
+  // Called before a file gets an extent. `file` is its layout before that.
   virtual void placed(std::uint64_t /*ino*/, const FileLayout& /*file*/,
                       const FileExtent& /*extent*/) {}
   // Clusters of this group were freed.
   virtual void freed(std::uint32_t /*group*/) {}
-  // A recorded request is done, with all further requests that it needed.
+  // Called when a recorded request is done, including all further requests that it needed.
   virtual void done(std::uint64_t /*decision*/, const state::FsState&) {}
-  // An operation has taken effect. A Follow that finds the order of overlapping allocations takes
-  // them in that order.
+  // Called when an operation has taken effect. If Follow has determined the order of overlapping
+  // allocations, they are reported in that order.
   virtual void taken(const Op&) {}
 };
 
-// The accounts of one run. Only functions that an account overrides are called, so an account that
-// nobody asked for costs nothing.
+// The accounts of one run. Only functions that an account overrides are called, so unused functions
+// cost nothing.
 class Accounts {
  public:
   template <class T, class... Args>
@@ -89,7 +89,7 @@ class Accounts {
     all_.push_back(std::move(made));
     return out;
   }
-  // The account of that class; null if nobody asked for one.
+  // The account of that class, or null if none was added.
   template <class T>
   [[nodiscard]] T* find() const {
     for (const auto& account : all_)
@@ -122,7 +122,7 @@ class Accounts {
   }
 
  private:
-  // The type of a pointer to a member names the class that declares the member.
+  // The type of a pointer to member names the class that declares the member.
   template <class Member, class OfBase>
   static constexpr bool kDiffer = !std::is_same_v<Member, OfBase>;
 
@@ -130,18 +130,18 @@ class Accounts {
   std::vector<Account*> asked_, decided_, placed_, freed_, done_, taken_;
 };
 
-// Adds the accounts that a caller asks for to those of one run.
+// Adds the accounts that a caller wants to those of one run.
 using AddAccounts = std::function<void(Accounts&)>;
 
 // The cost of the searches of one request.
 struct SearchCost {
-  std::optional<std::uint64_t> groups;  // considered; empty: unknown (Counters::complete)
+  std::optional<std::uint64_t> groups;  // considered; nullopt if unknown (Counters::complete)
   std::uint64_t extents = 0;            // examined
 
   [[nodiscard]] std::uint64_t steps() const { return groups.value_or(0) + extents; }
 };
 
-// Measures the searches of one request after the other.
+// Measures the searches of successive requests.
 class SearchMeter {
  public:
   // The cost of the request that was just served. Call it for every request.
@@ -152,15 +152,15 @@ class SearchMeter {
   std::uint64_t examined_ = 0;    // extents so far
 };
 
-// A count over the course of a trace in at most kBuckets buckets, however long the trace is. Bucket
-// i holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket has join(other), which
-// adds the counts of a later run of decisions.
+// Counts over the course of a trace, in at most kBuckets buckets for a trace of any length. Bucket
+// i holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket must have join(other),
+// which adds the counts of the bucket that follows.
 template <class Bucket>
 class Course {
  public:
   static constexpr std::size_t kBuckets = 512;
 
-  // The bucket of a decision; decisions count from 1.
+  // The bucket of a decision. Decisions are numbered from 1.
   [[nodiscard]] Bucket& at(std::uint64_t decision) {
     while ((decision - 1) >> shift_ >= kBuckets) fold();
     const auto index = static_cast<std::size_t>((decision - 1) >> shift_);
@@ -187,18 +187,18 @@ class Course {
   std::uint32_t shift_ = 0;
 };
 
-// What happened, besides the allocator's own counters.
+// Counts of a run beyond the allocator's own counters.
 struct Tally {
   std::uint64_t requests = 0;  // allocations decided
   std::uint64_t metadata = 0;  // allocations without HINT_DATA
   // Metadata allocations for the mapping blocks of regular files (extent tree nodes, indirect
-  // blocks). A file's layout decides how many it needs. A replay that places the data otherwise
-  // still makes as many as were recorded.
+  // blocks). A file's layout determines how many it needs. A replay that places the data
+  // differently still makes as many as were recorded.
   std::uint64_t mapping = 0;
   std::uint64_t allocated_blocks = 0;
   std::uint64_t failed = 0;    // no space
-  std::uint64_t refused = 0;   // turned away by the kernel before its allocator
-  std::uint64_t absorbed = 0;  // recorded requests that an earlier request had served already
+  std::uint64_t refused = 0;   // refused by the kernel before they reached its allocator
+  std::uint64_t absorbed = 0;  // recorded requests that an earlier request had already served
   std::uint64_t extra = 0;     // requests that the recorded kernel did not need
   std::uint64_t freed_clusters = 0;
   std::uint64_t bad_frees = 0;  // frees of blocks that are not in use
@@ -209,23 +209,24 @@ struct Tally {
   std::uint64_t lost_events = 0;
 };
 
-// What the closing events and answers of a trace show of the recorded kernel's own counters
-// (ext4_mb_collect_stats, Linux 6.1 to 7.3). An event holds extents found and groups scanned modulo
-// 65536.
+// The recorded kernel's own counters (ext4_mb_collect_stats, Linux 6.1 to 7.3), as far as the
+// closing events and answers of a trace show them. An event holds the numbers of extents found and
+// groups scanned modulo 65536.
 struct ClosingCounts {
   std::uint64_t requests = 0;         // closed decisions
-  std::uint64_t success = 0;          // requests that got all they asked for
-  std::uint64_t failed = 0;           // requests that got nothing
+  std::uint64_t success = 0;          // requests that got the requested length
+  std::uint64_t failed = 0;           // requests that got no cluster
   std::uint64_t allocated = 0;        // clusters
-  std::uint64_t extents_scanned = 0;  // by searches
+  std::uint64_t extents_scanned = 0;  // extents that searches examined
   std::uint64_t groups_scanned = 0;
   std::uint64_t goal_hits = 0;      // served at the start of the goal
-  std::uint64_t len_goal_hits = 0;  // found as many clusters as the goal had
-  // Group searches by the criterion that ended them. A search that found its goal has no criterion.
+  std::uint64_t len_goal_hits = 0;  // found the goal's length
+  // Group searches, by the criterion that ended them. A search that found its goal has no
+  // criterion.
   std::array<std::uint64_t, mb::kCriteria> hits{};
   std::uint64_t nameless = 0;  // ended by a criterion whose name is unknown
-  // Goals that a criterion shortened without a record of their length. Whether such a search found
-  // the whole goal is unknown.
+  // Goals that a criterion shortened and whose full length was not recorded. Whether such a search
+  // found the whole goal is unknown.
   std::uint64_t goals_hidden = 0;
 
   allocator::DecisionHash hash;
@@ -233,32 +234,32 @@ struct ClosingCounts {
   void count(const Op& op, const Geometry& geometry);
 };
 
-// The cost of searches in the course of a trace. Groups considered and extents examined are
+// The cost of searches over the course of a trace. Groups considered and extents examined are
 // *steps*.
 class CostProfile final : public Account {
  public:
   static constexpr std::size_t kSlowest = 10;
 
-  // The requests of a run of decisions.
+  // The requests of consecutive decisions.
   struct Bucket {
     std::uint64_t requests = 0;
     std::uint64_t steps = 0;  // of all requests
     std::uint64_t most = 0;   // of one request
     void join(const Bucket& other);
   };
-  // The first request of one decision. Its number in the trace counts from 1, as in Engine.
+  // The first request of one decision. `number` is its number in the trace, from 1, as in Engine.
   struct Decision {
     std::uint64_t number = 0;
     SearchCost cost;
   };
 
   bool decided(const Decided& one) override;
-  // Adds the cost of a request. Decisions come in ascending order, from 1.
+  // Adds the cost of a request. Call it in ascending order of decisions, which start at 1.
   void add(std::uint64_t decision, const SearchCost& cost);
 
   [[nodiscard]] const Course<Bucket>& course() const { return course_; }
   [[nodiscard]] std::uint64_t decisions() const { return last_; }
-  // The decisions with the most steps, most first; the earlier first among equals.
+  // The decisions with the most steps, in descending order; of equal ones, the earlier is first.
   [[nodiscard]] std::span<const Decision> slowest() const { return slowest_; }
 
  private:
@@ -270,16 +271,16 @@ class CostProfile final : public Account {
   std::uint64_t last_ = 0;  // the last decision
 };
 
-// The order in which blocks of files were allocated (docs/metrics.md). Allocations of data follow
-// each other as decided; the blocks of one allocation, as they lie in the file. Counts are taken as
-// allocations happen, so they include files that are gone by the end.
+// The order in which blocks of files were allocated (docs/metrics.md). Data allocations are in the
+// order of their decisions; the blocks of one allocation are in file order. Allocations are counted
+// as they happen, so files that are later deleted are included.
 struct WriteOrder final : public Account {
-  std::uint64_t allocations = 0;  // of data
-  std::uint64_t adjacent = 0;     // began on the device where the previous one had ended
-  std::uint64_t neighbours = 0;   // pairs of blocks that follow each other in a file
-  std::uint64_t in_order = 0;     // neighbours with no other block handed out between the two
-  std::uint64_t continued = 0;    // allocations that begin right behind a block of their file
-  std::uint64_t interrupted = 0;  // continued ones with another allocation in between
+  std::uint64_t allocations = 0;  // of file data
+  std::uint64_t adjacent = 0;     // began on the device where the previous allocation ended
+  std::uint64_t neighbours = 0;   // pairs of consecutive blocks of a file
+  std::uint64_t in_order = 0;     // neighbours between which no other block was handed out
+  std::uint64_t continued = 0;    // allocations that begin right after a block of their file
+  std::uint64_t interrupted = 0;  // of `continued`: with another allocation in between
 
   // Ignores an extent of length 0.
   void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) override;
@@ -290,14 +291,14 @@ struct WriteOrder final : public Account {
 };
 
 // The outcome of each request of a run, 16 bytes each. The logs of two runs of a trace show where
-// they part; a second run then writes that decision down.
+// the runs diverge; another run then keeps that decision as text.
 class DecisionLog final : public Account {
  public:
   struct Entry {
-    std::uint64_t decision;  // its number in the trace, from 1; further requests repeat it
-    std::uint64_t digest;    // of the closing event that it would have
+    std::uint64_t decision;  // number in the trace, from 1; further requests repeat it
+    std::uint64_t digest;    // of the closing event that it would produce
   };
-  // `write_down`: entries to keep as text, from 0.
+  // `write_down` lists the entries to keep as text, numbered from 0.
   explicit DecisionLog(const std::vector<std::uint64_t>& write_down = {}) {
     for (const std::uint64_t entry : write_down) texts_[entry];
   }
@@ -306,61 +307,61 @@ class DecisionLog final : public Account {
   void add(std::uint64_t decision, const allocator::Decision& made);
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  // describe() of an entry that was to be written down; empty if the run had no such entry.
+  // describe() of an entry that was kept as text; empty if the run had no such entry.
   [[nodiscard]] std::string text(std::uint64_t entry) const {
     const auto found = texts_.find(entry);
     return found == texts_.end() ? std::string() : found->second;
   }
 
-  // The number of leading requests that came out the same in both logs.
+  // The number of leading requests with the same outcome in both logs.
   [[nodiscard]] std::uint64_t alike(const DecisionLog& other) const;
 
  private:
   std::vector<Entry> entries_;
-  std::map<std::uint64_t, std::string> texts_;  // the entries to write down
+  std::map<std::uint64_t, std::string> texts_;  // the entries to keep as text
 };
 
 // What served a request.
 enum class ServedBy : std::uint8_t {
   nothing,        // no space
   preallocation,  // no search was needed
-  goal,           // the goal itself, without a look at other groups
+  goal,           // the goal itself; no other group was examined
   search,         // a search of groups; DecisionRow::criterion ended it
 };
 
-// No goal, or an unknown one. Block 0 can be a goal.
+// No goal, or an unknown goal. Block 0 can be a goal.
 inline constexpr std::uint64_t kNoGoal = UINT64_MAX;
 
 // One request and its outcome, for tables and timelines.
 struct DecisionRow {
   std::uint64_t decision = 0;     // number in the trace, from 1
-  std::uint64_t time_ns = 0;      // of the recorded request, by the recorder's clock
+  std::uint64_t time_ns = 0;      // of the recorded request, on the recorder's clock
   std::uint64_t answered_ns = 0;  // recorded kernel only: time of its answer; 0: unknown
   std::uint64_t ino = 0;
   std::uint64_t goal_block = kNoGoal;         // requested goal: the first block of its cluster
   std::uint64_t search_goal_block = kNoGoal;  // goal of the search
   std::uint64_t block = 0;                    // allocated block; 0: no block
   std::uint64_t code_ns = 0;                  // time that a kernel's code took; 0: not measured
-  std::optional<std::uint64_t> considered;    // groups; empty: unknown, as for the recorded kernel
+  std::optional<std::uint64_t> considered;  // groups; nullopt: unknown, as for the recorded kernel
   std::uint32_t part = 1;  // counts the requests of a replay for one recorded request, from 1
   std::uint32_t pid = 0;
   std::uint32_t logical = 0;           // first file block of the request
   std::uint32_t asked = 0;             // clusters
   std::uint32_t search_goal_len = 0;   // clusters; 0: no search
   std::uint32_t len = 0;               // clusters allocated
-  std::uint32_t taken = 0;             // clusters that the search took, preallocated ones included
-  std::uint32_t groups_scanned = 0;    // as the closing event has them; recorded kernel only
+  std::uint32_t taken = 0;             // clusters that the search took, including preallocated ones
+  std::uint32_t groups_scanned = 0;    // as in the closing event; recorded kernel only
   std::uint32_t extents_examined = 0;  // modulo 65536
   std::uint16_t cpu = 0;
   mb::Criterion criterion = mb::Criterion::unknown;  // ServedBy::search only
   ServedBy served = ServedBy::nothing;
-  bool data = false;  // for a file's data, not for metadata
+  bool data = false;  // for file data, not for metadata
 };
 
-// The decider's outcome of the request of an operation.
+// The decider's outcome for the request of an operation.
 [[nodiscard]] DecisionRow made_row(const Op& op, const allocator::Decision& made,
                                    const SearchCost& cost, const Geometry& geometry);
-// The recorded kernel's outcome. The operation is closed, and Intake has let it through.
+// The recorded kernel's outcome. The operation must be closed and admitted by Intake.
 [[nodiscard]] DecisionRow recorded_row(const Op& op, const Geometry& geometry);
 
 // The rows of one run, in the order of its requests.
@@ -371,7 +372,7 @@ class DecisionRows final : public Account {
   explicit DecisionRows(Of of) : of_(of) {}
 
   bool decided(const Decided& one) override;
-  // Adds and numbers a row. Decisions come in ascending order.
+  // Adds a row and sets its numbers. Call it in ascending order of decisions.
   void add(std::uint64_t decision, DecisionRow row);
   [[nodiscard]] const std::vector<DecisionRow>& all() const { return rows_; }
 
@@ -415,10 +416,10 @@ class LockOperations final : public Account {
   allocator::LockNotes notes_;
 };
 
-// Tells a caller of each request while the run goes on.
+// Reports each request to a caller during the run.
 class DecisionWatch final : public Account {
  public:
-  // Returning false ends the run with the Error "stopped".
+  // If it returns false, the run ends with the Error "stopped".
   using Watch = std::function<bool(const Decided&)>;
   explicit DecisionWatch(Watch watch) : watch_(std::move(watch)) {}
 
@@ -428,26 +429,26 @@ class DecisionWatch final : public Account {
   Watch watch_;
 };
 
-// How many stream goals a kernel of 6.17 or later had: the number of possible CPUs, or a quarter of
-// the groups if that is less.
+// The number of stream goals of a kernel of 6.17 or later: the number of possible CPUs, or a
+// quarter of the number of groups if that is less.
 struct StreamGoalCount {
-  std::uint32_t goals = 0;      // the fewest that explain most searches; 0: nothing to explain
-  std::uint64_t explained = 0;  // searches whose goal is where that goal's last search ended
+  std::uint32_t goals = 0;      // the lowest number that explains the most searches
+  std::uint64_t explained = 0;  // searches in the group where their goal's last search ended
   std::uint64_t searches = 0;   // searches for streams
 };
 
-// Works it out from the searches of a trace, which show which inodes share a goal. Tries at most
-// 256 goals.
+// Derives the number from the searches of a trace, which show which inodes share a goal. Tries at
+// most 256 goals.
 [[nodiscard]] Result<StreamGoalCount> count_stream_goals(trace::EventSource& events,
                                                          std::uint32_t groups);
 
-// What a trace has shown of the files that exist.
+// Facts about the existing files that a trace has shown so far.
 class FileFacts {
  public:
   struct File {
-    std::uint64_t size = 0;                           // bytes; the best lower bound of i_size
+    std::uint64_t size = 0;                           // bytes; the best known lower bound of i_size
     allocator::Mode mode = allocator::Mode::unknown;  // how its last request was served
-    bool regular = false;  // the trace has shown its creation, or a request for its data
+    bool regular = false;  // the trace has shown its creation or a request for its data
   };
 
   // Notes that a regular file was created.
@@ -457,7 +458,7 @@ class FileFacts {
              const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
-  // What was known of a file before the trace.
+  // Sets the facts about a file that were known before the trace.
   void restore(std::uint64_t ino, const File& file) { files_[ino] = file; }
   // Calls each(ino, file).
   template <class Each>
@@ -465,7 +466,7 @@ class FileFacts {
     for (const auto& [ino, file] : files_.all()) each(ino, file);
   }
 
-  // What is known of a file; nothing of a file that the trace has not shown.
+  // The facts about a file; default values if the trace has not shown the file.
   [[nodiscard]] File of(std::uint64_t ino) const;
 
  private:

@@ -32,8 +32,7 @@ constexpr std::array<std::string_view, kSplit + 1> kPartNames = {
     "kind",          "request",        "goal",      "block", "length",      "logical",
     "extents found", "groups scanned", "criterion", "flags", "chunk broken"};
 
-// The parts that differ, one bit each. No bit is set for an identical decision, which is seen at
-// once.
+// The differing parts of a decision, one bit each. For an identical decision, no bit is set.
 class Differences {
  public:
   Differences(const Closing& c, const allocator::Decision& d) {
@@ -76,7 +75,7 @@ class Differences {
 std::string text(const Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, static_cast<std::int32_t>(e.start), e.len, e.logical);
 }
-// What a rung has trimmed off the goal: " of 512", or nothing.
+// The length of a goal before a rung trimmed it, as " of 512"; empty if it was not trimmed.
 std::string untrimmed(std::uint32_t goal_len, std::uint32_t trimmed_len) {
   return goal_len == 0 || goal_len == trimmed_len ? "" : fmt::format(" of {}", goal_len);
 }

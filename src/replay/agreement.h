@@ -19,16 +19,16 @@ struct Divergence {
   std::uint64_t time_ns = 0;
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  Race race = Race::none;   // what another thread did meanwhile, or left in the stream goal before
-  std::string fields;       // names of the fields that differ, comma-separated
+  Race race = Race::none;   // interference by another thread, directly or through the stream goal
+  std::string fields;       // names of the differing fields, comma-separated
   std::string recorded;     // the closing event as the trace prints it
   std::string modelled;     // the model's decision in the same form
-  std::uint32_t group = 0;  // of the recorded result
+  std::uint32_t group = 0;  // group of the recorded result
 };
 
-// How many of the model's decisions equal the recorded kernel's, counted over the decisions that
-// the trace closed (ext4_mballoc_alloc and ext4_mballoc_prealloc). The model's own choice counts,
-// before a recorded result replaces it.
+// The number of the model's decisions that equal the recorded kernel's. Only decisions with a
+// closing event count (ext4_mballoc_alloc or ext4_mballoc_prealloc). The model's own choice is
+// compared, before a recorded result replaces it.
 struct Agreement {
   std::uint64_t requests = 0;
   std::uint64_t same_block = 0;
@@ -37,13 +37,13 @@ struct Agreement {
   std::uint64_t same_found = 0;
   std::uint64_t same_groups_scanned = 0;
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
-  std::uint64_t nameless = 0;   // differ only in a criterion whose name is unknown
-  std::uint64_t skips = 0;      // identical ones that passed over a group whose lock was held
-  std::uint64_t late = 0;       // identical ones that took effect after another one (Op::scheduled)
+  std::uint64_t nameless = 0;   // differ only in a criterion whose name is unknown to this program
+  std::uint64_t skips = 0;      // identical decisions that passed over a group whose lock was held
+  std::uint64_t late = 0;       // identical decisions that a Schedule moved (Op::scheduled)
   std::uint64_t races = 0;      // differ, but overlap another thread's work (Divergence::race)
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
-  std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
-  std::vector<Divergence> divergences;  // the first kListed
+  std::uint64_t conflicts = 0;  // clusters of forced results that were in use in the model
+  std::vector<Divergence> divergences;  // the first kListed of them
   // The decisions of one bucket.
   struct Share {
     std::uint64_t requests = 0;
@@ -54,39 +54,40 @@ struct Agreement {
     }
   };
   Course<Share> course;
-  std::uint64_t last_divergence = 0;  // number of that decision; 0: no divergence
+  std::uint64_t last_divergence = 0;  // number of the last divergent decision; 0: no divergence
 
-  // Share of all decisions in percent; empty if there were no decisions.
+  // `of` as a percentage of all decisions; nullopt if there were no decisions.
   [[nodiscard]] std::optional<double> percent(std::uint64_t of) const {
     if (requests == 0) return std::nullopt;
     return 100.0 * static_cast<double>(of) / static_cast<double>(requests);
   }
   [[nodiscard]] std::optional<double> percent_identical() const { return percent(identical); }
-  // Whether so many percent of the decisions are identical but for a criterion without a name.
+  // Whether at least `share` percent of the decisions are identical, ignoring criteria whose name
+  // is unknown.
   [[nodiscard]] bool reaches(double share) const {
     return percent(identical + nameless).value_or(0) >= share;
   }
   [[nodiscard]] std::uint64_t differing() const { return requests - identical; }
   // Whether there were decisions and all of them are identical.
   [[nodiscard]] bool complete() const { return requests > 0 && identical == requests; }
-  // Below this share the model does not follow the recorded kernel. Then its answers for another
-  // policy on the same trace mean nothing.
+  // Below this percentage, the model does not follow the recorded kernel, and its results for other
+  // policies on the same trace are meaningless.
   static constexpr double kFollows = 90.0;
   [[nodiscard]] bool follows() const { return reaches(kFollows); }
-  // Below this share, the first doubt is whether the policy is that of the recorded kernel.
+  // Below this percentage, the policy is probably not that of the recorded kernel.
   static constexpr double kTrusted = 99.0;
-  // Whether the share would be trusted if requests did not overlap.
+  // Whether kTrusted would be reached if requests did not overlap.
   [[nodiscard]] bool differs_by_races() const {
     return percent(identical + nameless + races).value_or(0) >= kTrusted;
   }
-  // Whether the policy that was followed counts as the kernel's own; empty if nothing tells.
+  // Whether the policy that was followed counts as the kernel's own; nullopt if that is unknown.
   [[nodiscard]] std::optional<bool> is_kernels_own() const {
     if (requests == 0) return std::nullopt;
     return differs_by_races();
   }
-  // Below this share, policies with similar rules do not follow either.
+  // Below this percentage, policies with similar rules do not follow the kernel either.
   static constexpr double kNear = 50.0;
-  // From this share on, other policies than those of the kernel's release are not tried.
+  // From this percentage on, policies of other releases than the kernel's are not tried.
   static constexpr double kSuffices = 99.9;
   static constexpr std::size_t kListed = 1000;
   [[nodiscard]] const Divergence* first_divergence() const {
@@ -95,15 +96,15 @@ struct Agreement {
   // Compares one decision of the model with its closing event and counts it. Returns whether they
   // are identical.
   bool count(const Op& op, const allocator::Decision& decision, bool was_forced);
-  // Counts a recorded decision that the replay did not need to take, because the range was there
-  // already.
+  // Counts a recorded decision that the replay did not need because the range was already
+  // allocated.
   void count_not_taken(const Op& op);
 
  private:
   void diverge(const Op& op, Race race, std::string fields, std::string modelled);
 
-  // The last search by the stream goal overlapped another thread's work. Either of the two may have
-  // left the goal last; the trace does not show which.
+  // The last search from the stream goal overlapped another thread's search. The trace does not
+  // show which of the two set the goal last.
   bool stream_goal_in_doubt_ = false;
 };
 

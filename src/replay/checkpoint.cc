@@ -19,7 +19,8 @@ using state::FsState;
 using state::Group;
 namespace bitmap = state::bitmap;
 
-// The goals of earlier requests have numbers that no request of a trace has.
+// Goals of requests before the checkpoint get request numbers that do not occur in a trace, counted
+// down from this one.
 constexpr std::uint64_t kEarlier = allocator::kLatestGoal - 1;
 
 Checkpoint::Prealloc kept(const state::Prealloc& pa, bool serves) {
@@ -60,7 +61,7 @@ std::vector<Checkpoint::Prealloc> preallocs_of(FsState& state) {
   return out;
 }
 
-// In the order in which they were made.
+// Numbers the preallocations in the order in which they were made.
 void number_from_one(std::vector<Checkpoint::Prealloc>& preallocs) {
   std::vector<Checkpoint::Prealloc*> order;
   order.reserve(preallocs.size());
@@ -99,8 +100,8 @@ void keep_groups(FsState& state, Checkpoint& out) {
   if (state::has_tree(out.index)) out.tree = state.tree_shape();
 }
 
-// The goals that a request may find if it is asked now: those that no other search had certainly
-// replaced (Dictation::goes_on_from).
+// Keeps the goals that a request made now may find: those that are not certain to have been
+// replaced by another search (Dictation::goes_on_from).
 void keep_streams(const StreamGoals& goals, const Spans& spans, Checkpoint& out) {
   out.streams.resize(goals.streams());
   for (std::size_t stream = 0; stream < goals.streams(); ++stream) {
@@ -150,12 +151,12 @@ Result<Checkpoint> Checkpoint::take(OrderSearch& run, std::vector<std::uint32_t>
 
 namespace {
 
-// Clusters that are in use in the start image, or that something in the checkpoint claims.
+// The clusters that are in use in the start image or that an entry of the checkpoint claims.
 class Claims {
  public:
   explicit Claims(const state::Source& source) : source_(source) {}
 
-  // False: a cluster is not in the group, or it is claimed already.
+  // Returns false if a cluster is outside the group or already claimed.
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t len) {
     if (len == 0 || !source_.geometry.holds(group, static_cast<std::int64_t>(start), len) ||
         source_.groups[group].corrupt)
@@ -228,7 +229,7 @@ Status Checkpoint::check(const state::Source& source) const {
 
 namespace {
 
-// Makes the preallocation, in no owner's list yet.
+// Makes the preallocation but does not add it to its owner's list.
 state::Prealloc& make(const Checkpoint::Prealloc& from, FsState& state) {
   const state::MountedGeometry& geometry = state.geometry();
   Group& group = state.group(from.group);
@@ -288,7 +289,7 @@ void restore_freed(const Checkpoint& from, FsState& state) {
   state.own_freed().restore(entries, from.freed_shapes);
 }
 
-// Sorts the lists, and notes which of their groups have moved.
+// Restores the order of the lists, and marks the groups that have moved.
 void arrange(state::OrderLists which, const std::vector<std::vector<Checkpoint::Listed>>& lists,
              bool Group::*moved, FsState& state) {
   std::vector<std::uint32_t> rank(state.group_count(), UINT32_MAX);

@@ -22,26 +22,27 @@ namespace e4r::replay {
 
 class OrderSearch;
 
-// All that a run which follows a mounted file system holds in memory at one moment, and that
-// decides later requests. The rest is in a start image of the moment: the bitmaps as they would be
-// on disk (FsState::settled_words). At that moment no allocation and no commit is under way, and
-// every group is loaded. A run that begins with both decides as the run did that goes on.
+// The in-memory state, at one moment, of a run that follows a mounted file system, as far as later
+// decisions depend on it. A start image of that moment holds the rest: the bitmaps as they would be
+// on disk (FsState::settled_words). At that moment, no allocation or commit is in progress, and
+// every group is loaded. A run that begins with the checkpoint and the image makes the same
+// decisions as the original run.
 struct Checkpoint {
   struct Prealloc {
     state::Prealloc::Kind kind = state::Prealloc::Kind::inode;
-    std::uint64_t owner = 0;  // PlantedPrealloc::kNobody: it serves no request
-    std::uint64_t made = 0;   // the order in which they were made
-    std::uint32_t group = 0;  // where it was made: the clusters from `start` on
+    std::uint64_t owner = 0;  // PlantedPrealloc::kNobody if it serves no request
+    std::uint64_t made = 0;   // preallocations made later have higher numbers
+    std::uint32_t group = 0;  // where it was made: `made_len` clusters from `start` on
     std::uint32_t start = 0;
     std::uint32_t made_len = 0;
-    std::uint32_t len = 0;             // the last ones of them, which are left (group kind)
+    std::uint32_t len = 0;             // clusters that are left at its end (group kind)
     std::uint32_t logical = 0;         // inode kind
     std::vector<ClusterRange> unused;  // counted from `start`; inode kind
     friend bool operator==(const Prealloc&, const Prealloc&) = default;
   };
   struct Listed {
     std::uint32_t group = 0;
-    bool moved = false;  // it has joined the list since the start (Group::moved_by_largest)
+    bool moved = false;  // the group has joined the list since the start (Group::moved_by_largest)
     friend bool operator==(const Listed&, const Listed&) = default;
   };
   struct Freed {
@@ -53,39 +54,41 @@ struct Checkpoint {
     FileFacts::File facts;
   };
 
-  // Of each owner in the order of its list.
+  // The preallocations of each owner are in the order of its list.
   std::vector<Prealloc> preallocs;
-  // Freed by the running transaction, in the order of the list. The events of a trace that begins
-  // here are numbered behind these.
+  // The extents freed by the running transaction, in list order. Event numbers of a trace that
+  // begins here follow theirs.
   std::vector<Freed> freed;
   std::unordered_map<std::uint32_t, state::TreeShape> freed_shapes;  // by group
-  // The index of groups, and its lists by order. Empty if it needs none.
+  // The index of groups, and its lists by order. The lists are empty if the index has none.
   state::GroupIndex index = state::GroupIndex::none;
   std::vector<std::vector<Listed>> largest, average;
   state::TreeShape tree;
-  std::unordered_map<std::uint32_t, std::uint32_t> first_free;  // where it is below the first one
-  std::vector<std::uint32_t> trimmed;                           // groups
-  // The goals that a later request of a stream may find, the oldest first.
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      first_free;  // by group: Group::first_free where it is below the first free cluster
+  std::vector<std::uint32_t> trimmed;  // groups
+  // For each stream: the goals that a later request may find, oldest first.
   std::vector<std::vector<allocator::StreamGoals::Goal>> streams;
   std::uint32_t cursor = 0;                 // SearchStart
   std::vector<allocator::Trim> discards;    // Discards::pending()
   std::vector<std::uint32_t> freeing_data;  // threads (OpStream)
-  std::uint64_t trials = 0;                 // that OrderSearch may still make
+  std::uint64_t trials = 0;                 // trials that OrderSearch may still make
   std::vector<File> files;
 
-  // Keeps the moment between two operations of a run. False if something is under way.
-  // `freeing_data`: threads whose last ext4_free_blocks freed a regular file's data.
+  // Takes a checkpoint between two operations of a run. An Error if an allocation, a commit or a
+  // discard is in progress. `freeing_data` are the threads whose last ext4_free_blocks freed a
+  // regular file's data.
   [[nodiscard]] static Result<Checkpoint> take(OrderSearch& run,
                                                std::vector<std::uint32_t> freeing_data);
-  // Whether it can belong to the start image. The Error says what does not.
+  // Checks that the checkpoint can belong to the start image. The Error names the contradiction.
   [[nodiscard]] Status check(const state::Source& source) const;
-  // Puts it into the state of a model that was made of the start image, and whose groups
-  // are loaded. The checkpoint has passed check(). A model with another index of groups has its
-  // lists in ascending order.
+  // Restores the state of a model that was made from the start image and whose groups are loaded.
+  // The checkpoint must have passed check(). If the model has another index of groups, its lists
+  // are in ascending order.
   void put_into(allocator::Model& model) const;
 
-  // The form in which a capture holds it (docs/capture-format.md). `keep_file`: whether to write
-  // what is known of an inode's size.
+  // Formats the checkpoint as captures store it (docs/capture-format.md). `keep_file` says whether
+  // to write the facts about an inode.
   template <class Keep>
   [[nodiscard]] std::string text(const Keep& keep_file) const {
     std::vector<File> kept;
@@ -94,7 +97,7 @@ struct Checkpoint {
     return text_with(kept);
   }
   [[nodiscard]] std::string text() const { return text_with(files); }
-  // The Error gives the line.
+  // Parses text(). The Error gives the line.
   [[nodiscard]] static Result<Checkpoint> parse(std::string_view text);
 
  private:

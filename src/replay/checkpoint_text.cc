@@ -71,7 +71,7 @@ class Lines {
   std::string text_;
 };
 
-// A line's words.
+// The words of a line.
 class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}
@@ -195,7 +195,8 @@ void read_index(Words& words, Checkpoint& out) {
   out.index = found->first;
 }
 
-// Reads a line. Words that only a later version writes are an Error, because they would be missed.
+// Reads a line. Words that only a later version writes are an Error, because dropping them would
+// lose information.
 bool read_line(std::string_view line, Checkpoint& out) {
   Words words(line);
   const std::string_view what = words.word();

@@ -37,8 +37,8 @@ allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
   return has_prealloc ? allocator::Mode::unknown : allocator::Mode::group;
 }
 
-// Whether normalisation made the recorded goal. The place of the search's result tells how long a
-// trimmed goal had been.
+// Whether normalisation produced the recorded goal. If the goal was trimmed, the position of the
+// result shows how long it had been.
 bool Dictation::fits(const allocator::Search& search, const Normalized& normalized) const {
   const Extent& goal = normalized.goal;
   const std::uint32_t len = recorded_.goal.len;
@@ -63,7 +63,7 @@ bool Dictation::leads_to_find(const allocator::Search& search, const Normalized&
 
 SizeStep Dictation::size(const allocator::Search& search, const allocator::Request& request,
                          const state::InodePreallocs* preallocs, SizeStep likely) {
-  std::optional<SizeStep> fallback;  // gives the goal, but not the recorded result
+  std::optional<SizeStep> fallback;  // yields the goal, but not the recorded result
   for (int i = -1; i < allocator::kSizeSteps; ++i) {
     const SizeStep step = i < 0 ? likely : static_cast<SizeStep>(i);
     if (i >= 0 && step == likely) continue;
@@ -77,15 +77,16 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
   return fallback.value_or(likely);
 }
 
-// A search reads the goal after it was asked, and leaves it where it takes its clusters, before it
-// is closed. So it may have read any goal that no other search had certainly replaced by then.
+// A search reads the stream goal after its request, and sets it to where it took its clusters
+// before its closing event. So it may have read any goal that another search is not certain to have
+// replaced by then.
 std::uint64_t Dictation::goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
   const trace::RecordedExtent& goal = op_.closing.goal;
   const auto start = static_cast<std::uint32_t>(goal.start);
   if (!goals.has(ino, goal.group, start)) return allocator::kLatestGoal;
   std::uint64_t found = allocator::kLatestGoal;
   bool latest = true;
-  std::uint64_t replaced = 0;  // what was left before this event was replaced before the request
+  std::uint64_t replaced = 0;  // goals set before this event were replaced before the request
   goals.for_each(ino, [&](const allocator::StreamGoals::Goal& left) {
     const Spans::Span* span = spans_.find(left.request);
     const std::uint64_t closed = span == nullptr ? 0 : span->closed;

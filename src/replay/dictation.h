@@ -10,14 +10,14 @@
 
 namespace e4r::replay {
 
-// When the last requests were asked and closed, by the numbers of their events.
+// The numbers of the request events and closing events of recent requests.
 class Spans {
  public:
   struct Span {
     std::uint64_t asked = 0, closed = 0;
   };
   void add(const Op& op) { ring_[op.request % kKept] = {op.request, {op.asked_at, closed_at(op)}}; }
-  // Null if the request was too long ago, or is not known.
+  // Returns null if the request was too long ago or is unknown.
   [[nodiscard]] const Span* find(std::uint64_t request) const {
     const Entry& entry = ring_[request % kKept];
     return request != 0 && entry.request == request ? &entry.span : nullptr;
@@ -32,14 +32,14 @@ class Spans {
   std::vector<Entry> ring_ = std::vector<Entry>(kKept);
 };
 
-// Leads an allocator to the recorded decision and keeps what the model would have chosen itself.
+// Leads an allocator to the recorded decision and keeps the model's own choice.
 class Dictation : public allocator::Guide {
  public:
-  // All must outlive the object. The operation is a closed allocation.
+  // The arguments must outlive the object. `op` must be a closed allocation.
   Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans);
 
-  // A request served from a preallocation that no inode preallocation explains was served from a
-  // group preallocation.
+  // A request that was served from a preallocation, but not from one of the inode, was served from
+  // a group preallocation.
   allocator::Mode mode(allocator::Mode by_size, bool has_prealloc) override;
   // The first size step that yields the recorded goal and leads to the recorded extent; `likely` if
   // no step does.
@@ -53,8 +53,8 @@ class Dictation : public allocator::Guide {
 
   // Whether the recorded result replaced the model's.
   [[nodiscard]] bool forced() const { return forced_; }
-  // Set if forced(), the recorded criterion takes groups from order lists, and the recorded group
-  // came behind the model's on a list that has held both since the start: those lists.
+  // The lists on which the recorded group comes after the model's group, if forced(), the recorded
+  // criterion takes groups from these lists, and one list has held both groups since the start.
   [[nodiscard]] std::optional<state::OrderLists> behind_on() const {
     return forced_ ? behind_on_ : std::nullopt;
   }
@@ -75,7 +75,7 @@ class Dictation : public allocator::Guide {
   bool hides_goal_;
   bool forced_ = false;
   std::optional<state::OrderLists> behind_on_;
-  allocator::Choice own_;  // set when forced
+  allocator::Choice own_;  // the model's choice, set if forced
 };
 
 }  // namespace e4r::replay

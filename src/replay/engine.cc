@@ -11,8 +11,8 @@
 namespace e4r::replay {
 namespace {
 
-// Adds the place to the decider's failure: it failed at the recorded decision under way, or at an
-// operation since that decision.
+// Adds the position to the decider's failure: the current recorded decision, or an operation since
+// that decision.
 Status told_where(const Status& status, std::uint64_t decision) {
   if (status.ok() || decision == 0 || status.error().message == "stopped") return status;
   return error("{}; the recorded decision is {} (--explain {})", status.error().message, decision,
@@ -84,7 +84,8 @@ void Engine::load_all_groups() {
   for (std::uint32_t group = 0; group < state().group_count(); ++group) decider_->load_group(group);
 }
 
-// Checks that a decision's blocks and preallocation lie inside the group and clear of metadata.
+// Checks that a decision's blocks and preallocation lie inside the group and do not overlap
+// metadata.
 void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;
   const Extent& r = decision.result;
@@ -153,7 +154,7 @@ void Engine::on_commit(const Op& op) {
   if (!trace_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
 }
 
-// The state at this moment decides what FITRIM sends from a group.
+// FITRIM sends those runs of a group that are free at this moment.
 void Engine::on_trim(const Op& op) {
   if (trace_.trims.empty()) {
     live_trim_ = op;
@@ -177,8 +178,8 @@ void Engine::on_trim(const Op& op) {
   if (!trim.done) trimming_.emplace(op.request, trimming);
 }
 
-// The model sends one run for each recorded run. A live run knows no more of a FITRIM than this
-// range, which only the recorded layout has.
+// The model sends one run for each recorded run. A live run knows only this range of a FITRIM, and
+// the range exists only in the recorded layout.
 void Engine::on_discard_of_trim(const Op& op) {
   if (trace_.trims.empty() && discards_for_one() == allocator::Discards::kAll)
     return trim_alike(op);
@@ -199,8 +200,8 @@ void Engine::on_discard_of_trim(const Op& op) {
   decider_->trim(trimming.trim, 1);
 }
 
-// A live run of another layout sees the minlen only run by run. It sends all runs of the group that
-// are as long as the recorded one, and again when a shorter one follows.
+// A live run with another layout learns the minlen only run by run. It sends all runs of the group
+// that are at least as long as the recorded run, and does so again when a shorter run follows.
 void Engine::trim_alike(const Op& op) {
   const std::uint64_t length = std::max<std::uint64_t>(op.count, 1);
   if (live_trim_.request != op.request || length >= live_minlen_) return;
@@ -215,8 +216,8 @@ void Engine::trim_alike(const Op& op) {
   decider_->trim(trim, allocator::Discards::kAll);
 }
 
-// A trim, or the worker (0), has given back what it sent last. With the last recorded run, the
-// model sends all that remains.
+// A trim, or the worker (0), has given back the range that it sent last. After the last recorded
+// run, the model sends all remaining runs.
 void Engine::end_discard(std::uint64_t by) {
   if (discards_for_one() == allocator::Discards::kAll) return;
   if (by == 0) {
@@ -230,9 +231,9 @@ void Engine::end_discard(std::uint64_t by) {
   if (last) trimming_.erase(found);
 }
 
-// A free that takes effect at once sends its own discard. A discard that no worker has to send
-// belongs to a FITRIM whose ext4_trim_all_free is missing from the trace. A replay with extents of
-// its own cannot tell the two apart.
+// A free that takes effect at once sends its own discard. If the worker has nothing to send, the
+// discard belongs to a FITRIM whose ext4_trim_all_free is missing from the trace. A replay with its
+// own extents cannot distinguish the worker from such a FITRIM.
 void Engine::on_discard(const Op& op) {
   recorded_discards_.add(geometry().to_blocks(op.count));
   if (op.request != 0) return on_discard_of_trim(op);
@@ -323,8 +324,8 @@ std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
   return extent.end();
 }
 
-// The blocks that the answer of an allocation for data names, from the first block of its cluster
-// on. Length 0 if it names no range.
+// The blocks in the answer to a data allocation, starting at the first block of their cluster. The
+// length is 0 if the answer names no range.
 FileExtent Engine::recorded_extent(const Op& op) const {
   const std::uint32_t mask = (1u << geometry().cluster_bits) - 1;
   return {op.logical & ~mask, op.block, op.block == 0 ? 0 : geometry().to_blocks(op.len)};

@@ -22,13 +22,13 @@
 
 namespace e4r::replay {
 
-// What the whole trace shows, and the first operation needs already.
+// Facts from the whole trace that the first operation already needs.
 struct TraceFacts {
   bool warm = false;  // the file system had been mounted for a while before the trace
-  // What it held in memory, if that is known; must outlive the engine.
+  // Its state in memory before the trace, or null if unknown. Must outlive the engine.
   const Checkpoint* from = nullptr;
-  // The trace has ext4_discard_blocks, which shows when a worker discards. Otherwise it discards as
-  // each commit ends.
+  // The trace has ext4_discard_blocks events, which show when the worker discards. Otherwise the
+  // worker discards when each commit ends.
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims), if they are known. Must outlive the engine.
   std::span<const RecordedTrim> trims = {};
@@ -36,8 +36,8 @@ struct TraceFacts {
   std::span<const allocator::ReadBatch> early_reads = {};
 };
 
-// Takes one decider through a trace. The driver (Follow, FreeRun or WhatIf) decides what becomes of
-// each request and each free. Not thread-safe. Engines that share a Source may run in different
+// Runs one decider over a trace. The driver (Follow, FreeRun or WhatIf) decides how each request
+// and each free is handled. Not thread-safe, but engines that share a Source may run in different
 // threads.
 class Engine {
  public:
@@ -49,16 +49,17 @@ class Engine {
   // first broken invariant.
   Status run(trace::EventSource& events);
 
-  // The parts of run(): takes one operation; ends after the last operation of `ops`.
+  // The steps of run(): advance() handles one operation; end() ends the run after the last
+  // operation of `ops`.
   virtual Status advance(const Op& op);
   virtual Status end(const OpReader& ops);
 
-  // Alternatives to run() for callers that order the operations themselves. step() takes one
-  // operation that Intake has let through; finish() ends after the last one. The Error is the
+  // Alternatives to run() for callers that order the operations themselves. step() handles one
+  // operation that Intake has admitted; finish() ends the run after the last one. The Error is the
   // decider's.
   Status step(const Op& op);
   Status finish();
-  // Calls `progress` now and then during a run. Returning false ends the run with the Error
+  // Calls `progress` at intervals during a run. If it returns false, the run ends with the Error
   // "stopped".
   void report_to(std::function<bool(std::uint64_t events)> progress) {
     progress_ = std::move(progress);
@@ -66,14 +67,15 @@ class Engine {
   // Acts as a read of mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1) and
   // shows the buddies of groups that were not loaded before.
   void load_all_groups();
-  // From now on the locality group of `cpu` serves requests; without one, the recorded CPU's.
-  // `held`: locks that other CPUs hold meanwhile, or null; must outlive the request.
+  // From now on, the locality group of `cpu` serves requests, or that of the recorded CPU if `cpu`
+  // is empty. `held` are the locks that other CPUs hold meanwhile, or null; it must outlive the
+  // requests.
   void serve_on(std::optional<std::uint16_t> cpu, const allocator::HeldLocks* held = nullptr) {
     cpu_ = cpu;
     held_ = held;
   }
 
-  // The account of that class; null if nobody asked for one.
+  // The account of that class, or null if none was added.
   template <class T>
   [[nodiscard]] const T* find() const {
     return accounts_.find<T>();
@@ -84,10 +86,10 @@ class Engine {
   }
   // The number of decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closings_.requests; }
-  // The recorded kernel's decisions, whatever the engine did.
+  // Counts of the recorded kernel's decisions. They do not depend on the engine's.
   [[nodiscard]] const ClosingCounts& closings() const { return closings_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
-  // Only Follow finds contradictions that need a look at the state (in use, not in use).
+  // Contradictions that depend on the state (in use, not in use) are found only by Follow.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   // Agreement with the recorded kernel. Empty in a WhatIf, which compares nothing.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
@@ -95,30 +97,30 @@ class Engine {
   [[nodiscard]] const allocator::Policy& policy() const { return decider_->policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const { return decider_->tunables(); }
   [[nodiscard]] const state::FsState& state() const { return decider_->state(); }
-  // A deciding kernel's own account; null if the model decided.
+  // The kernel's own account if a kernel decided; null if the model did.
   [[nodiscard]] const allocator::KernelAccount* kernel_account() const {
     return decider_->account();
   }
-  // Covers all decisions, also those that the recorded kernel did not need.
+  // The hash of all decisions, including those that the recorded kernel did not need.
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
-  // Groups with ranges that the device was still told of when the trace ended, as mb_groups shows
-  // them meanwhile. state() has these ranges free again.
+  // Groups with ranges that were being discarded when the trace ended, as mb_groups shows them
+  // during the discard. In state(), these ranges are free again.
   [[nodiscard]] const std::vector<state::MbGroup>& groups_while_discarding() const {
     return groups_while_discarding_;
   }
-  // What is known of files at this moment of the run.
+  // The facts about files at this point of the run.
   [[nodiscard]] const FileFacts& file_facts() const { return facts_; }
-  // The files that the trace allocated blocks for, as the replay has placed them.
+  // The files for which the trace allocated blocks, as the replay has placed them.
   [[nodiscard]] const FileLayouts& files() const { return translation_.files(); }
   // Counts the ext4_discard_blocks events of the trace.
   [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
     return recorded_discards_;
   }
-  // The discards that the decider has sent; null if it sends no discards.
+  // The discards that the decider has sent; null if it sends none.
   [[nodiscard]] const allocator::Discards* discards() const { return decider_->discards(); }
 
  protected:
-  // `source`: the state from which the decider began; must outlive the engine.
+  // `source` is the state from which the decider began. It must outlive the engine.
   Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
          const Setup& setup, const TraceFacts& trace);
 
@@ -130,12 +132,13 @@ class Engine {
   virtual void decide(const Op& op) = 0;
   // The recorded kernel freed the range.
   virtual void free(const Op& op, const BlockRange& range) = 0;
-  // A file is gone. The replay still held these ranges, which the recorded kernel never freed.
+  // A file was deleted. In the replay, it still owned these ranges; the recorded kernel did not
+  // free them.
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
   // How many discards a worker sends for each recorded one.
   [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
-  // Whether the FITRIM call sends runs of groups that are marked as trimmed, too. `from_this`: it
-  // has sent something from such a group.
+  // Whether the FITRIM call also sends runs of groups that are marked as trimmed. `from_this` says
+  // that it has sent runs from such a group.
   virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
 
   // ---- Used by the driver.
@@ -148,13 +151,13 @@ class Engine {
   // Makes one request to the allocator. note() counts it.
   allocator::Decision allocate(const Op& op, const allocator::Request& request,
                                allocator::Guide* guide = nullptr);
-  // Counts the outcome of a request, and tells the accounts.
+  // Counts the outcome of a request, and reports it to the accounts.
   void note(const Decided& decided);
   // Adds the blocks of a decision to the file's data. Returns the file block after the last one.
   std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
   // Adds the recorded kernel's blocks to the file's data.
   void map_recorded(const Op& op, FileLayout& file);
-  // Notes which file blocks the recorded answer holds.
+  // Notes which file blocks the blocks of the recorded answer hold.
   void record_data(const Op& op);
   // The file system had been mounted for a while before the trace.
   [[nodiscard]] bool is_warm() const { return trace_.warm; }
@@ -167,8 +170,8 @@ class Engine {
   [[nodiscard]] const Geometry& geometry() const { return source_.geometry; }
   [[nodiscard]] allocator::Decider& decider() { return *decider_; }
 
-  // Members and no accounts, because every run needs them: its driver decides by the first two, and
-  // passes and runs are compared by the others.
+  // These are members rather than accounts because every run needs them: the driver's decisions
+  // depend on the first two, and the others serve to compare passes and runs.
   Translation translation_;
   FileFacts facts_;
   Tally tally_;
@@ -196,24 +199,25 @@ class Engine {
   const TraceFacts trace_;
   std::function<bool(std::uint64_t events)> progress_;
   const state::Source& source_;
-  Accounts accounts_;  // outlive the decider, which may note locks
+  Accounts accounts_;  // must outlive the decider, which may note locks
   std::unique_ptr<allocator::Decider> decider_;
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   allocator::DiscardCounts recorded_discards_;
-  Op last_free_;  // of a mount with discard
-  // A FITRIM call at one group, by Op::request: what it still has to send, and how many runs the
-  // recorded call sent.
+  Op last_free_;  // on a mount with discard
+  // A FITRIM call at one group, by Op::request: the rest of its work, and how many runs the
+  // recorded call has yet to send.
   struct Trimming {
     allocator::Trim trim;
     std::uint64_t recorded = 0;
   };
   std::vector<state::MbGroup> groups_while_discarding_;
   std::unordered_map<std::uint64_t, Trimming> trimming_;
-  // In a live run of another layout: where FITRIM is, and the shortest run that it has sent there.
+  // In a live run with another layout: the group at which FITRIM is, and the length of the shortest
+  // run that it has sent there.
   Op live_trim_;
   std::uint32_t live_minlen_ = 0;
-  allocator::DecisionHash hash_;      // as agreement_: every answer compares runs by it
+  allocator::DecisionHash hash_;      // a member for the same reason as agreement_
   ClosingCounts closings_;            // so far
   std::uint64_t steps_ = 0;           // calls of advance()
   bool stopped_ = false;              // Account::decided returned false

@@ -40,7 +40,7 @@ std::string name_of(allocator::SizeStep step) {
   return "up to " + format_size(16384ull << static_cast<int>(step));
 }
 
-// The reason of a rung from a policy file.
+// The refusal by a rung of a plugin policy.
 constexpr auto kOwnReason = static_cast<Refusal>(UINT8_MAX);
 
 std::string_view name_of(Refusal refusal) {
@@ -66,8 +66,7 @@ std::string_view name_of(Refusal refusal) {
   return "";
 }
 
-// Why the rung refuses the group. A rung from a file has its own reasons, which no other code
-// knows.
+// Why the rung refuses the group. The reasons of a plugin policy's rung are unknown here.
 Refusal reason_of(const Search& search, const allocator::Rung& rung, const state::Group& group) {
   const Refusal refusal = allocator::refusal(search, rung, group);
   const bool asked = refusal == Refusal::low_average || refusal == Refusal::low_order ||
@@ -196,7 +195,7 @@ void Explanation::end(const Decided& one) {
   if (op.race != Race::none) line(std::string(race_text(op.race)));
 }
 
-// Writes down the first request of a decision.
+// Begins to explain the first request of a wanted decision.
 void Explanations::asked(const Asked& one) {
   if (wanted_.erase(one.decision) == 0) return;
   writing_ = &written_[one.decision];

@@ -15,9 +15,9 @@
 
 namespace e4r::replay {
 
-// Writes down one decision for a person: request, goal, each rung, each group considered and why it
-// was taken or refused, extents measured, result. A run of groups refused for the same reason takes
-// one line.
+// Explains one decision as readable text: request, goal, each rung, each group considered and why
+// it was taken or refused, extents examined, result. Consecutive groups that were refused for the
+// same reason share a line.
 class Explanation : public allocator::SearchObserver {
  public:
   // Call before the decision.
@@ -55,22 +55,22 @@ class Explanation : public allocator::SearchObserver {
   std::string best_;
 };
 
-// Explains decisions of a run.
+// Explains selected decisions of a run.
 class Explanations final : public Account {
  public:
-  // `decisions`: their numbers, from 1.
+  // `decisions` are the numbers of the decisions, from 1.
   explicit Explanations(const std::vector<std::uint64_t>& decisions)
       : wanted_(decisions.begin(), decisions.end()) {}
 
   void asked(const Asked& one) override;
   bool decided(const Decided& one) override;
-  // The text of a decision; empty if the run made no such decision.
+  // The explanation of a decision; empty if the run made no such decision.
   [[nodiscard]] std::string text(std::uint64_t decision) const;
 
  private:
-  std::set<std::uint64_t> wanted_;                // without those that are written down
+  std::set<std::uint64_t> wanted_;                // without those already explained
   std::map<std::uint64_t, Explanation> written_;  // by decision
-  Explanation* writing_ = nullptr;                // of the request that is being served
+  Explanation* writing_ = nullptr;                // explanation of the current request
 };
 
 }  // namespace e4r::replay

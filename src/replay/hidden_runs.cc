@@ -22,9 +22,8 @@ namespace bitmap = state::bitmap;
 
 using Counts = GroupCounts;
 
-// A number that stands for Counts. The key of a sum is the sum of the keys, so two pieces can be
-// found by their keys alone. Equal Counts have equal keys. As with a hash, different Counts may
-// share a key.
+// A hash of Counts. The key of a sum is the sum of the keys, so a matching pair of pieces can be
+// found by their keys. Different Counts may have the same key.
 using Key = std::uint64_t;
 
 Key key_of(const Counts& c) {
@@ -44,8 +43,8 @@ Key key_of(const Counts& c) {
 struct Piece {
   std::uint32_t of = 0;  // index of the free run
   ClusterRange run;
-  std::uint32_t alignment = 0;  // of its end, log2; 31: the piece is the whole free run
-  Key key = 0;                  // of the change that its use makes
+  std::uint32_t alignment = 0;  // log2 of the alignment of its end; 31: the whole free run
+  Key key = 0;                  // key of the change of the counters if the piece is in use
 };
 
 class RunSearch {
@@ -58,7 +57,7 @@ class RunSearch {
         evidence_(evidence),
         wanted_(replay::counts_of(shown)),
         middle_step_(cpu_prealloc(geometry)) {
-    // A part that holds clusters in use is explained by them.
+    // A part that contains clusters in use is already explained.
     std::erase_if(evidence_.not_all_free, [&](const ClusterRange& part) {
       return !bitmap::all_clear(words, part.first, part.count);
     });
@@ -88,11 +87,12 @@ class RunSearch {
   }
 
  private:
-  // How well runs fit that explain the counters. More is better, from the first member on.
+  // The rank of an answer that explains the counters. Higher is better; members are compared in
+  // order.
   struct Rank {
-    std::size_t in_parts = 0;  // of FreeEvidence::not_all_free
+    std::size_t in_parts = 0;  // parts of FreeEvidence::not_all_free that the runs touch
     enum class Kind : std::uint8_t { several, in_different_runs, one } kind = Kind::several;
-    std::uint32_t alignment = 0;  // of the least aligned end
+    std::uint32_t alignment = 0;  // that of the least aligned end
 
     friend bool operator==(const Rank&, const Rank&) = default;
     [[nodiscard]] bool is_better_than(const Rank& other) const {
@@ -105,7 +105,8 @@ class RunSearch {
    public:
     void take(const Rank& rank, std::vector<ClusterRange> runs) {
       if (!wants(rank)) return;
-      // Among equals the first one is better, or the one whose second run is lower.
+      // If ranks are equal and the first runs are equal, the answer whose second run is lower comes
+      // first. Otherwise the answer found first does.
       const auto is_behind = [&](const Answer& other) {
         const bool is_lower = runs.size() == 2 && other.runs.size() == 2 &&
                               runs[0] == other.runs[0] && runs[1].first < other.runs[1].first;
@@ -136,13 +137,14 @@ class RunSearch {
     std::vector<Answer> answers_;
   };
 
-  // Whether the trace shows anything of the group. No decision depends on other groups' places.
+  // Whether the trace contains evidence about the group. In other groups, no decision depends on
+  // the position of hidden runs.
   [[nodiscard]] bool is_seen() const {
     return !evidence_.not_all_free.empty() ||
            std::ranges::any_of(evidence_.known_free, [](std::uint64_t word) { return word != 0; });
   }
 
-  // Whether there is no answer, or something that the trace shows is not explained.
+  // Whether there is no answer, or the best one leaves evidence of the trace unexplained.
   [[nodiscard]] bool falls_short(const Answers& answers) const {
     return answers.empty() || answers.in_parts() < evidence_.not_all_free.size();
   }
@@ -162,7 +164,8 @@ class RunSearch {
     return replay::counts_of(geometry_, run);
   }
 
-  // How using pieces of a free run, in ascending order, changes the group's counters.
+  // How the group's counters change if pieces of a free run are in use. `pieces` must be in
+  // ascending order.
   [[nodiscard]] Counts change(std::uint32_t of, std::span<const ClusterRange> pieces) const {
     const ClusterRange& run = free_runs_[of];
     Counts out;
@@ -181,7 +184,7 @@ class RunSearch {
   [[nodiscard]] std::uint32_t alignment(std::uint32_t of, const ClusterRange& piece) const {
     const ClusterRange& run = free_runs_[of];
     if (piece.count == run.count) return 31;
-    // An end with free clusters on both sides is as good as any other such end.
+    // All ends with free clusters on both sides have the same rank.
     const bool amid = piece.first > run.first && piece.end() < run.end();
     return static_cast<std::uint32_t>(std::countr_zero(amid ? middle_step_ : piece.end()));
   }
@@ -215,8 +218,8 @@ class RunSearch {
     for (std::uint32_t end = (run.first / step + 1) * step; end < run.end(); end += step) look(end);
   }
 
-  // Pieces of at most `most` clusters that end where preallocations are cut. Considers fewer ends
-  // if there would be too many.
+  // Pieces of at most `most` clusters that end where preallocations may end. Considers fewer ends
+  // if there would be too many pieces.
   [[nodiscard]] std::vector<Piece> pieces(std::uint32_t most) const {
     constexpr std::size_t kMost = 200'000;
     std::vector<Piece> out;
@@ -233,7 +236,7 @@ class RunSearch {
     return out;
   }
 
-  // `key`: of the counters of the rest of the free run.
+  // `key` is the key of the counters of the rest of the free run.
   void add(std::uint32_t of, const ClusterRange& piece, Key key, std::vector<Piece>& out) const {
     if (can_be_hidden(piece)) out.push_back({of, piece, alignment(of, piece), key - keys_[of]});
   }
@@ -241,7 +244,7 @@ class RunSearch {
     return key_of(counts_of({first, end - first}));
   }
 
-  // Adds the pieces that begin behind a file.
+  // Adds the pieces that begin right after a file.
   void add_behind_files(std::uint32_t of, std::uint32_t most, std::uint32_t step,
                         std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
@@ -252,10 +255,10 @@ class RunSearch {
     if (run.count <= most) add(of, run, 0, out);
   }
 
-  // Adds the pieces in front of which a file is gone.
+  // Adds the pieces that may follow a deleted file.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    // Keys of the part of the run before a piece, by its length.
+    // The keys of the part of the run before a piece, by the length of that part.
     std::vector<Key> before(run.count);
     for (std::uint32_t len = 1; len < run.count; ++len)
       before[len] = key_of_run(run.first, run.first + len);
@@ -307,8 +310,8 @@ class RunSearch {
     }
   }
 
-  // Both pieces lie in the same free run. The change of the number of free runs says which kind
-  // each of them is: at the beginning, amid, or at the end.
+  // Both pieces lie in the same free run. The change in the number of free runs shows where each of
+  // them is: at the beginning, in the middle, or at the end.
   void find_two_in_one_run(std::uint32_t of, const Counts& missing, std::uint32_t clusters,
                            Answers& answers) const {
     const ClusterRange& run = free_runs_[of];
@@ -323,7 +326,7 @@ class RunSearch {
     };
     const auto head = [&](std::uint32_t count) { return ClusterRange{run.first, count}; };
     const auto tail = [&](std::uint32_t count) { return ClusterRange{run.end() - count, count}; };
-    // Calls `look` with each piece of so many clusters amid the run.
+    // Calls `look` with each piece of `count` clusters in the middle of the run.
     const auto for_each_amid = [&](std::uint32_t count, const auto& look) {
       for_each_end(run, middle_step_, [&](std::uint32_t end) {
         if (end - run.first > count) look(ClusterRange{end - count, count});
@@ -349,12 +352,13 @@ class RunSearch {
           });
   }
 
-  // Whether two pieces of so many clusters amid a free run can make the change. In every whole step
-  // of the run they make the same small chunks, so that most counts need no look at each place.
+  // Whether two pieces of `count` and `other` clusters in the middle of a free run can produce the
+  // change. They produce the same small chunks in every whole step of the run, so most lengths can
+  // be rejected without trying each position.
   [[nodiscard]] bool could_be_amid(const ClusterRange& run, const Counts& missing,
                                    std::uint32_t count, std::uint32_t other) const {
     const std::uint32_t first_step = (run.first + middle_step_ - 1) / middle_step_ * middle_step_;
-    // A piece in the step that the run only reaches into makes other chunks.
+    // A piece in a step that the run covers only in part produces other chunks.
     if (first_step != run.first && first_step - run.first > std::min(count, other)) return true;
     Counts small = counts_of({0, middle_step_ - count});
     small += counts_of({0, middle_step_ - other});
@@ -369,14 +373,15 @@ class RunSearch {
   const state::MbGroup& shown_;
   FreeEvidence evidence_;
   Counts wanted_;  // the counters to explain
-  // Preallocations with free clusters on both sides end at multiples of this.
+  // Preallocations with free clusters on both sides end at multiples of this number.
   std::uint32_t middle_step_;
   std::vector<ClusterRange> free_runs_;
-  std::vector<Key> keys_;  // by free run
+  std::vector<Key> keys_;  // one per free run
   Counts there_;           // the bitmap's counters
 };
 
-// Whether a group of so many clusters can have these counters. Bounds the arithmetic on them.
+// Whether a group of `clusters` clusters can have these counters. Prevents overflow in the
+// arithmetic on them.
 bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
   const auto most = *std::max_element(shown.counters.begin(), shown.counters.end());
   return std::max({shown.free, shown.fragments, most}) <= clusters;

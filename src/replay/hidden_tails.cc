@@ -15,21 +15,23 @@ namespace {
 
 namespace bitmap = state::bitmap;
 
-// A step of the group whose last clusters may be hidden. Clusters count from the step's beginning.
+// A step: an aligned part of the group, of cpu_prealloc() clusters, whose last clusters may be
+// hidden. Cluster numbers count from the beginning of the step.
 struct Step {
-  std::uint32_t start = 0;                // of the step, in the group
-  std::uint32_t free_from = 0;            // the last clusters are free on disk from here on
-  std::uint32_t lowest = 0, highest = 0;  // the hidden clusters begin in between
+  std::uint32_t start = 0;                // first cluster of the step, in the group
+  std::uint32_t free_from = 0;            // the clusters from here to the end are free on disk
+  std::uint32_t lowest = 0, highest = 0;  // bounds of the first hidden cluster
   bool required = false;
 
-  // While a beginning is being chosen, bit by bit from the highest one down.
+  // The first hidden cluster while it is being chosen, bit by bit from the highest bit down.
   std::uint32_t chosen = 0;
-  bool has_parted = false;  // from the bits of `free_from`
+  bool has_parted = false;  // `chosen` already differs from `free_from`
 };
 
-// The buddy keeps the free clusters of a step in front of the hidden ones in chunks smaller than
-// the step. So the counters of small orders are sums over the steps, and the bits of the beginnings
-// follow from them. The large orders only depend on which steps are free as a whole.
+// In a step with hidden clusters, the buddy keeps the free clusters before them in chunks smaller
+// than the step. So the counters of the small orders are sums over the steps, and they determine
+// the bits of the first hidden clusters. The counters of the large orders depend only on which
+// steps are entirely free.
 class TailSearch {
  public:
   TailSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown,
@@ -58,10 +60,10 @@ class TailSearch {
   }
 
  private:
-  // A group takes at most a tenth of a second.
-  static constexpr std::uint64_t kMostTries = 300'000;   // of bits, in all
-  static constexpr std::uint64_t kMostChoices = 20'000;  // of further steps, in all
-  static constexpr int kMostSets = 64;                   // of steps, for each number of them
+  // These limits keep the time for a group below a tenth of a second.
+  static constexpr std::uint64_t kMostTries = 300'000;   // of bits, in total
+  static constexpr std::uint64_t kMostChoices = 20'000;  // of further steps, in total
+  static constexpr int kMostSets = 64;                   // of steps, per number of further steps
 
   [[nodiscard]] bool has_given_up() const { return tries_ > kMostTries || choices_ > kMostChoices; }
 
@@ -87,8 +89,8 @@ class TailSearch {
     if (step.lowest <= step.highest) steps_.push_back(step);
   }
 
-  // Adds so many further steps, from index `from` on, to those that are taken. Returns whether
-  // there are enough answers, as do the next functions.
+  // Adds `further` more steps, from index `from` on, to those that are taken. Like the functions
+  // below, returns whether enough answers have been found.
   bool choose_steps(std::vector<std::size_t>& taken, std::size_t further, std::size_t from) {
     if (further == 0) return try_steps(taken);
     for (std::size_t i = from; i + further <= steps_.size(); ++i) {
@@ -104,7 +106,7 @@ class TailSearch {
 
   bool try_steps(const std::vector<std::size_t>& taken) {
     if (taken.empty()) return false;
-    // Without the last free clusters of all steps that are taken.
+    // The bitmap in which the last free clusters of all taken steps are in use.
     std::vector<std::uint64_t> words = words_;
     for (const std::size_t i : taken)
       bitmap::set_range(words, steps_[i].start + steps_[i].free_from, size_ - steps_[i].free_from);
@@ -123,7 +125,8 @@ class TailSearch {
     return choose_bits(orders_, 0);
   }
 
-  // Chooses bit `order - 1` of the beginnings from step `at` on, and then the lower bits.
+  // Chooses bit `order - 1` of the first hidden cluster for the steps from index `at` on, and then
+  // the lower bits.
   bool choose_bits(std::uint32_t order, std::size_t at) {
     if (++tries_ > kMostTries) return false;
     if (order == 0) return add_if_answer();
@@ -139,7 +142,8 @@ class TailSearch {
     return false;
   }
 
-  // Returns false if there is no such beginning, or more chunks than are missing.
+  // Returns false if no first hidden cluster has this bit, or if it would produce more chunks than
+  // are missing.
   bool choose_bit(Step& step, std::uint32_t k, bool bit) {
     const std::uint32_t size = 1u << k;
     if (bit) step.chosen |= size;
@@ -147,7 +151,8 @@ class TailSearch {
     if (!bit) return true;
     if (step.has_parted) return --missing_[k] >= 0;
     if ((step.free_from & size) != 0) return true;
-    // From here on the beginning lies behind `free_from`, so all up to `chosen` stays free.
+    // The first hidden cluster now lies after `free_from`, so all clusters up to `chosen` stay
+    // free.
     step.has_parted = true;
     const GroupCounts between =
         counts_of(geometry_, {step.free_from, step.chosen - step.free_from});
@@ -172,7 +177,8 @@ class TailSearch {
 
   const Geometry& geometry_;
   std::vector<std::uint64_t> words_;
-  std::uint32_t size_, orders_;  // of a step: clusters, and orders of chunks that are smaller
+  std::uint32_t size_,
+      orders_;  // clusters of a step, and the number of orders whose chunks are smaller than a step
   GroupCounts wanted_;
   std::vector<Step> steps_, chosen_;
   std::array<std::int32_t, state::MbGroup::kOrders> missing_ = {};

@@ -124,7 +124,7 @@ void Intake::answer(Op& op) {
   op.len = 0;
 }
 
-// jbd2 commits one transaction after the other.
+// jbd2 commits transactions one at a time.
 bool Intake::flushing(const Op& op) {
   if (committing_ || (seen_ && op.block == transaction_))
     found_.note(&Contradictions::transactions, op.ordinal);
@@ -134,7 +134,7 @@ bool Intake::flushing(const Op& op) {
 }
 
 bool Intake::end_commit(const Op& op) {
-  // The trace may begin inside a commit.
+  // The trace may begin during a commit.
   const bool in_turn = committing_ ? op.block == transaction_ : !seen_;
   seen_ = true;
   committing_ = false;
@@ -171,8 +171,8 @@ bool Fit::no_inode(std::uint64_t number) {
   return false;
 }
 
-// Checks where an extent begins. Intake checks that it ends in its group, and refuses numbers that
-// no file system has.
+// Checks the start of an extent. Intake checks that the extent ends in its group, and refuses
+// impossible numbers.
 bool Fit::place(const RecordedExtent& extent) {
   if (!group(extent.group)) return false;
   const std::uint32_t clusters = geometry_.clusters_in(extent.group);
@@ -186,7 +186,7 @@ RecordedExtent& Fit::closed_by(std::uint32_t pid) {
   return *last_;
 }
 
-// Checks an allocation's first block against the place that its closing event gives.
+// Checks an allocation's first block against the result in its closing event.
 void Fit::answered(const Event& e) {
   RecordedExtent& result = closed_by(e.pid);
   if (e.block == 0 || result.len == 0 || result.start < 0) return;
@@ -245,7 +245,7 @@ void Fit::restart() {
 
 Status Fit::verdict() const {
   if (!why_.empty()) return error("event {} {}", format_count(number_), why_);
-  // A few answers may lie elsewhere: events were lost, or the trace lies.
+  // A few answers may differ because events were lost or the trace is wrong.
   constexpr std::uint64_t kOneIn = 10;
   if (misplaced_ <= placed_ / kOneIn) return {};
   return error(
@@ -260,7 +260,7 @@ Fit& DeviceFit::of(std::uint32_t dev) {
   return devices_.emplace(dev, fresh_).first->second;
 }
 
-// Passes on the events in runs of one device.
+// Splits the events into runs of one device and passes them on.
 void DeviceFit::see(std::span<const Event> events) {
   while (!events.empty()) {
     const Event& first = events.front();
@@ -309,7 +309,7 @@ Status check_fit(const Geometry& geometry, trace::EventSource& events) {
   }
 }
 
-// The next operation that keeps its place in the stream; null at the end.
+// Returns the next operation that keeps its place in the stream, or null at the end.
 Result<const Op*> OpReader::next_in_place() {
   for (;;) {
     E4R_TRY(Op * op, stream_.next());
@@ -328,7 +328,7 @@ Result<const Op*> OpReader::next_in_place() {
   return nullptr;
 }
 
-// The allocation that is to come before next_, or null.
+// Returns the held allocation that takes effect before next_, or null.
 const Op* OpReader::release() {
   if (held_.empty()) return nullptr;
   const auto first = held_.begin();

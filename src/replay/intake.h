@@ -18,7 +18,7 @@
 
 namespace e4r::replay {
 
-// Statements of a trace that cannot be true. They are counted and not applied.
+// Counts of a trace's statements that cannot be true. Such statements are not applied.
 struct Contradictions {
   std::uint64_t outside = 0;       // ranges, groups or blocks outside the image
   std::uint64_t inodes = 0;        // operations on inode 0
@@ -41,15 +41,15 @@ struct ContradictionInfo {
 };
 [[nodiscard]] std::span<const ContradictionInfo> contradiction_table();
 
-// For example "operations on inode 0: 1, frees of what is not in use: 2 (the first at event 17)".
+// For example, "operations on inode 0: 1, frees of what is not in use: 2 (the first at event 17)".
 [[nodiscard]] std::string describe(const Contradictions& contradictions);
 
-// Every operation passes here on its way from a trace to the state. An admitted operation names
-// groups, clusters and blocks that exist. The result of an allocation lies inside its group, and
-// the answer inside the result.
+// Checks every operation of a trace before it is applied to the state. An admitted operation names
+// only groups, clusters and blocks that exist. The result of an allocation lies inside its group,
+// and the answer inside the result.
 class Intake {
  public:
-  // Both must outlive the object.
+  // `geometry` and `contradictions` must outlive the object.
   Intake(const Geometry& geometry, Contradictions& contradictions)
       : geometry_(geometry), found_(contradictions) {}
 
@@ -66,14 +66,14 @@ class Intake {
 
   const Geometry& geometry_;
   Contradictions& found_;
-  std::uint64_t transaction_ = 0;  // the last one seen to flush or to end
+  std::uint64_t transaction_ = 0;  // the last transaction that flushed or ended
   bool committing_ = false;        // that transaction has not ended
   bool seen_ = false;
 };
 
-// Whether a trace can come from a file system of this shape: groups, clusters per group, blocks,
-// inodes. The kernel also says where a result's first block is, which shows the sizes of block,
-// cluster and group. Applies nothing. A trace that fits may still contradict the image: see Intake.
+// Checks whether a trace can come from a file system with this geometry: groups, clusters per
+// group, blocks, inodes. The first block of a result also shows the sizes of blocks, clusters and
+// groups. Applies nothing. A trace that fits may still contradict the image (see Intake).
 class Fit final : public trace::EventSink {
  public:
   explicit Fit(const Geometry& geometry)
@@ -83,8 +83,8 @@ class Fit final : public trace::EventSink {
   void see(std::span<const trace::Event> events) override;
   void restart() override;
 
-  // The verdict on all events seen. The Error says which event does not fit and why. It is the end
-  // of a sentence whose beginning names trace and image.
+  // The verdict on all events seen. The Error says which event does not fit and why, worded as the
+  // end of a sentence that names trace and image.
   [[nodiscard]] Status verdict() const;
 
  private:
@@ -93,7 +93,7 @@ class Fit final : public trace::EventSink {
   bool place(const trace::RecordedExtent& extent);
   bool block(std::uint64_t number) { return number < geometry_.blocks_count || no_block(number); }
   bool inode(std::uint64_t number) { return inodes_ == 0 || number <= inodes_ || no_inode(number); }
-  // Notes why it does not fit, and returns false.
+  // Notes why the trace does not fit, and returns false.
   bool no_group(std::uint32_t number);
   bool no_cluster(const trace::RecordedExtent& extent, std::uint32_t clusters);
   bool no_block(std::uint64_t number);
@@ -107,18 +107,18 @@ class Fit final : public trace::EventSink {
   std::uint32_t last_pid_ = 0;
   trace::RecordedExtent* last_ = nullptr;  // the last result of last_pid_, in closed_
   std::uint64_t placed_ = 0, misplaced_ = 0;
-  std::uint64_t number_ = 0;  // of the last event
+  std::uint64_t number_ = 0;  // number of the last event
   std::string why_;           // why it does not fit; empty: it fits
 };
 
-// The same for each device of a trace. It prefers the device that fits.
+// Checks each device of a trace in this way, and prefers the device that fits.
 class DeviceFit final : public trace::EventSink {
  public:
   explicit DeviceFit(const Geometry& geometry) : fresh_(geometry) {}
 
   void see(std::span<const trace::Event> events) override;
   void restart() override;
-  // The busiest device that fits; nothing if no device fits.
+  // Returns the busiest device that fits, or nullopt if no device fits.
   [[nodiscard]] std::optional<trace::DeviceChoice> prefers(
       const trace::TraceSummary& summary) const override;
   // The verdict on the device whose events were seen since restart().
@@ -127,17 +127,18 @@ class DeviceFit final : public trace::EventSink {
  private:
   Fit& of(std::uint32_t dev);
 
-  Fit fresh_;  // has seen the markers of lost events, which belong to every device
+  Fit fresh_;  // has seen only markers of lost events, which count for every device
   std::map<std::uint32_t, Fit> devices_;
 };
 
-// The verdict on a whole trace that no other code reads. The Error may be the source's.
+// The verdict on a whole trace, which this function reads to its end. The Error may be the
+// source's.
 [[nodiscard]] Status check_fit(const Geometry& geometry, trace::EventSource& events);
 
 // The operations of a trace that Intake admits, in the order in which they took effect.
 class OpReader {
  public:
-  // The arguments are the same as OpStream's. `schedule` must outlive the object.
+  // The first three arguments are those of OpStream. `schedule` must outlive the object.
   OpReader(trace::EventSource& events, const Geometry& geometry, const TraceStart& start,
            const Schedule& schedule)
       : stream_(events, geometry, start), intake_(geometry, contradictions_), schedule_(schedule) {}
@@ -147,8 +148,8 @@ class OpReader {
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<const Op*> next();
 
-  // What the trace says that cannot be true, and allocations without an answer in the trace.
-  // Complete once next() has returned null.
+  // Contradictions in the trace, and the number of allocations without an answer. Complete once
+  // next() has returned null.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   [[nodiscard]] std::uint64_t unanswered() const { return stream_.unanswered(); }
 
@@ -160,11 +161,11 @@ class OpReader {
   Contradictions contradictions_;
   Intake intake_;
   const Schedule& schedule_;
-  std::map<Schedule::Place, Op> held_;  // allocations whose place is still to come
+  std::map<Schedule::Place, Op> held_;  // allocations that take effect later
   const Op* next_ = nullptr;            // the stream's next operation, if it has been read
   bool ended_ = false;
-  Op now_;                 // an operation that the stream does not hold
-  std::deque<Op> behind_;  // the operations behind now_
+  Op now_;                 // an operation that the stream does not own
+  std::deque<Op> behind_;  // the operations after now_
 };
 
 }  // namespace e4r::replay

@@ -17,7 +17,7 @@ std::uint32_t stripe_of(const image::SuperblockInfo& g) {
   return stripe <= 1 ? 0 : stripe;
 }
 
-// The part of the superblock that decides how the file system is mounted.
+// The part of the superblock that determines how the file system is mounted.
 state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
   state::MountedGeometry out{static_cast<const Geometry&>(g)};
   out.stripe = stripe_of(g);
@@ -40,7 +40,8 @@ state::Source source_from(const image::Image& image) {
     const image::GroupInfo& info = image.groups()[number];
     state::GroupSource group;
     group.words = image.bitmap(number);
-    // A bitmap may call metadata free. Here those clusters are in use, and not free either.
+    // A bitmap may show metadata as free. In the model, those clusters are in use and do not count
+    // as free.
     const std::uint32_t wrong = std::min(info.free_metadata, info.free_clusters);
     group.disk_free = info.free_clusters - wrong;
     group.init_free = group.disk_free;

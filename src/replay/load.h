@@ -10,18 +10,18 @@
 
 namespace e4r::replay {
 
-// The start state of a replay: what the kernel knows right after mount. `image` must have its
+// The start state of a replay: the kernel's state right after a mount. `image` must have its
 // bitmaps loaded, and must outlive the Source, which refers to them.
 [[nodiscard]] state::Source source_from(const image::Image& image);
 
-// What mount options decide, besides the tunables.
+// The effects of mount options, other than tunables.
 struct MountFacts {
   bool data_writeback = false;  // data=writeback
-  bool discard = false;         // freed extents become usable once the device has dropped them
+  bool discard = false;         // freed extents can be allocated once they have been discarded
 };
 
 // Reads the mount line in the recorder's notes (as in /proc/mounts) and the superblock's default
-// options (EXT4_DEFM_*). The kernel's line leaves out what is the default.
+// options (EXT4_DEFM_*), since the kernel's line omits options that are the default.
 [[nodiscard]] MountFacts read_mount(std::string_view noted, std::uint32_t default_options);
 
 }  // namespace e4r::replay

@@ -42,7 +42,7 @@ std::optional<bool> Follow::would_agree(const Op& op) {
 }
 
 void Follow::decide(const Op& op) {
-  // A thread that moved to another CPU used the preallocations of one of the two.
+  // A thread that moved to another CPU used the preallocations of one of the two CPUs.
   const bool moved = op.closing.cpu != op.cpu && !would_agree(op, false).value_or(true) &&
                      would_agree(op, true).value_or(false);
   const allocator::Request request = request_of(op, shown_inputs(op, moved));
@@ -71,7 +71,7 @@ void Follow::decide(const Op& op) {
   }
 }
 
-// Most requests are decided in their order, so this appends.
+// Most requests are decided in the order of their numbers, so this usually appends.
 void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs) {
   std::vector<allocator::DecisionInputs>& known = inputs_.known;
   if (request <= inputs_.forgotten) return;
@@ -94,18 +94,18 @@ void Follow::forget_inputs() {
   learnt_.clear();
 }
 
-// Both searches took the first group of a list, so the kernel's group stood in front of the model's
-// there.
+// Both searches took the first group of a list, so the kernel's group came before the model's on
+// that list.
 void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
       own.criterion != op.closing.criterion)
     return;
   learnt_.push_back({lists, op.closing.result.group, own.result.group});
-  // The kernel's allocation may have moved that group to another list by now.
+  // The kernel's allocation may have moved its group to another list by now.
   model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
 }
 
-// One such group shows it for all groups of the call.
+// One such group is proof for all groups of the call.
 bool Follow::trims_again(std::uint32_t call, bool from_this) {
   std::vector<std::uint32_t>& again = inputs_.trims_again;
   const auto at = std::ranges::lower_bound(again, call);
@@ -127,7 +127,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
 void WhatIf::decide(const Op& op) {
   allocator::DecisionInputs known;
   if (const allocator::DecisionInputs* found = inputs_.find(op.request)) known = *found;
-  // A file that has preallocations of its own keeps them.
+  // A file that has its own preallocations keeps them.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
       facts_.of(op.ino).mode == allocator::Mode::stream)
     known.mode = allocator::Mode::stream;
@@ -148,8 +148,8 @@ void WhatIf::note(const Op& op, const allocator::Request& request,
   first = false;
 }
 
-// Serves as many blocks of metadata as the recorded request got. The trace will free those one day,
-// so anything beyond them is given back at once.
+// Serves as many metadata blocks as the recorded request got. Only those will be freed by the
+// trace, so any further blocks are given back at once.
 void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   const Geometry& geometry = this->geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
@@ -170,7 +170,8 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   translation_.recorded_metadata(op.ino, op.block + placed, 0, recorded - placed);
 }
 
-// Turns it into a request for the file blocks [at, end), which continue those before them.
+// Turns `request` into a request for the file blocks [at, end), which continue the blocks before
+// them.
 void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
                    allocator::Request& request) const {
   request.logical = static_cast<std::uint32_t>(at);
@@ -182,7 +183,7 @@ void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
   request.goal = request.left_block + (at - request.left_logical);
 }
 
-// Serves the file range that the recorded request got, in as many requests as that takes here.
+// Serves the file range that the recorded request got, with as many requests as are needed.
 void WhatIf::place_data(const Op& op, allocator::Request& request) {
   const Geometry& geometry = this->geometry();
   const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
@@ -198,7 +199,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
     }
     if (at != request.logical || !first)
       go_on(file, at, std::max(asked_end, recorded_end), request);
-    // The replay may have blocks further on that the recorded kernel did not have yet.
+    // The replay may already have blocks to the right that the recorded kernel did not have yet.
     if (const FileExtent* right = file.right_of(at))
       request.len = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
@@ -213,7 +214,8 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
   not_needed(op);
 }
 
-// Moves goal and neighbours of a recorded request to the places that the replay gave those blocks.
+// Translates the goal and the neighbours of a recorded request to the places of these blocks in the
+// replay.
 void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) const {
   const auto moved = [&](std::uint64_t block) {
     const std::uint64_t here = translation_.find(op.ino, block);
@@ -248,7 +250,7 @@ void WhatIf::let_go(const std::vector<BlockRange>& ranges, bool file_data) {
   for (const BlockRange& range : ranges) (void)free_range(range, file_data);
 }
 
-// Whether the recorded state showed that this free is impossible.
+// Whether Follow found that this free contradicts the recorded state.
 bool WhatIf::refused_before(const Op& op) const {
   return std::ranges::binary_search(inputs_.refused_frees, op.ordinal);
 }

@@ -17,12 +17,12 @@
 
 namespace e4r::replay {
 
-// Inputs of decisions that the trace does not carry. Follow works them out for runs that decide
-// alone.
+// Inputs of decisions that the trace does not contain. Follow derives them for runs that make their
+// own decisions.
 struct InputTable {
-  // By request number (Op::request) less 1, less `forgotten`.
+  // The index is the request number (Op::request) minus 1 minus `forgotten`.
   std::vector<allocator::DecisionInputs> known;
-  std::uint64_t forgotten = 0;               // requests in front of the first of `known`
+  std::uint64_t forgotten = 0;               // number of requests before the first of `known`
   std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
   Schedule schedule;                         // of overlapping operations
   // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
@@ -31,25 +31,25 @@ struct InputTable {
   // read them, or the device completes reads at once. Read-ahead then loads none of them
   // (ext4_mb_prefetch, up to Linux 6.4). No event shows this.
   std::vector<allocator::ReadBatch> early_reads;
-  // Allocations during which another thread was in the allocator, by events.
+  // Allocations during which another thread was in the allocator, with the numbers of their events.
   struct Overlapping {
     std::uint64_t request = 0;
     std::uint64_t asked_at = 0, closed_at = 0;
   };
   std::vector<Overlapping> overlapping;
 
-  // Null: the request's inputs are not known.
+  // Returns null if the request's inputs are unknown.
   [[nodiscard]] const allocator::DecisionInputs* find(std::uint64_t request) const {
     const std::uint64_t at = request - 1 - forgotten;
     return request > forgotten && at < known.size() ? &known[at] : nullptr;
   }
 };
 
-// Follows the recorded kernel. Compares each decision with the recorded one, and puts the recorded
-// one in its place if they differ (resync).
+// Follows the recorded kernel. Compares each decision with the recorded one, and replaces it with
+// the recorded one if they differ (resync).
 class Follow : public Engine {
  public:
-  // `schedule`: from an OrderSearch over the same trace.
+  // `schedule` comes from an OrderSearch over the same trace.
   Follow(const state::Source& source, std::unique_ptr<allocator::Model> model, const Setup& setup,
          const TraceFacts& trace, Schedule schedule = {})
       : Engine(source, std::move(model), setup, trace),
@@ -57,30 +57,30 @@ class Follow : public Engine {
     inputs_.schedule = std::move(schedule);
   }
 
-  // What the run has worked out so far. A request's inputs are known as soon as it is decided.
+  // The inputs found so far. A request's inputs are known as soon as it has been decided.
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
-  // Whether no later event changed an input, so that another run would find the same. The end of a
-  // FITRIM call shows what its beginning needs.
+  // Whether no input was changed by a later event, so that a second run would find the same inputs.
+  // (The end of a FITRIM call can show an input that its beginning needs.)
   [[nodiscard]] virtual bool is_settled() const {
     return learnt_.empty() && inputs_.trims_again.empty();
   }
-  // The inputs at the end. Leaves the run without them.
+  // Moves the inputs out of the run after its end.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
-  // For a run without an end: keeps only the inputs of later decisions, and those of the last
-  // kInputsKept requests at least. Call it now and then.
+  // For a run without an end: call this at intervals. Drops the inputs of old requests but keeps
+  // those of at least the last kInputsKept requests.
   void forget_inputs();
   static constexpr std::size_t kInputsKept = 65536;
-  // What the decisions of a warm file system have shown of the order of its lists. The lists were
-  // corrected as soon as it showed.
+  // The order of groups on lists of a warm file system, as far as decisions have shown it. The
+  // lists were corrected at once.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
 
   [[nodiscard]] allocator::Model& model() { return model_; }
-  // When the last requests were asked and closed.
+  // The request events and closing events of recent requests.
   [[nodiscard]] const Spans& spans() const { return spans_; }
 
  protected:
-  // Whether the allocation would be decided as recorded now. Empty if the policy
-  // would load groups by itself. Changes nothing.
+  // Whether the allocation, if decided now, would have the recorded outcome. nullopt if the policy
+  // itself would load groups. Changes nothing.
   [[nodiscard]] std::optional<bool> would_agree(const Op& op);
 
  private:
@@ -95,27 +95,28 @@ class Follow : public Engine {
   [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op, bool on_closing_cpu) const;
   [[nodiscard]] std::optional<bool> would_agree(const Op& op, bool on_closing_cpu);
 
-  allocator::Model& model_;  // the engine's decider; a kernel's decisions cannot be corrected
+  allocator::Model& model_;  // the engine's decider; a kernel's decisions could not be replaced
   std::vector<WarmStart::Precedence> learnt_;
   Spans spans_;
   InputTable inputs_;
   std::vector<BlockRange> freed_;  // scratch
 };
 
-// Decides alone from start to end: what the same files would have got. It moves requests and frees
-// from the recorded layout to the replay's own.
+// Makes its own decisions from start to end, to show which blocks the same files would have got.
+// Translates requests and frees from the recorded layout to the replay's.
 class WhatIf : public Engine {
  public:
-  // `inputs`: from a Follow of the same trace; must outlive the run.
+  // `inputs` comes from a Follow of the same trace and must outlive the run.
   WhatIf(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
          const Setup& setup, const TraceFacts& trace, const InputTable& inputs)
       : Engine(source, std::move(decider), setup, trace), inputs_(inputs) {}
 
  protected:
-  // Told of the decision for a request, which an earlier request may have served already.
+  // Called with the decision for a request. An earlier request may have already served it.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
-  // Another layout has other extents, so a worker sends all that commits have given back.
+  // A different layout has different extents, so the worker sends everything that commits have
+  // returned.
   [[nodiscard]] std::uint64_t discards_for_one() const override {
     return allocator::Discards::kAll;
   }
@@ -142,7 +143,7 @@ class WhatIf : public Engine {
   std::vector<BlockRange> freed_;  // scratch
 };
 
-// Decides alone from start to end and compares with the recorded kernel.
+// Makes its own decisions from start to end and compares them with the recorded kernel's.
 class FreeRun : public WhatIf {
  public:
   using WhatIf::WhatIf;

@@ -108,8 +108,9 @@ Op* OpStream::open_op(std::uint32_t pid) {
   return number == nullptr ? nullptr : &queue_[*number];
 }
 
-// An allocation loads what it needs by itself. Buddies lie in the page cache, which drops them when
-// memory is short.
+// A load during the thread's own allocation needs no operation, since the model loads the group as
+// well. A repeated load does: buddies are in the page cache, which drops them under memory
+// pressure.
 void OpStream::on_load(const Event& event) {
   const bool known = event.group < loaded_.size();
   const bool again = known && loaded_[event.group];
@@ -120,7 +121,8 @@ void OpStream::on_load(const Event& event) {
     push(Op::Kind::load_group, event).group = event.group;
 }
 
-// The thread's ext4_discard_blocks follow. Meanwhile it may load the group's bitmaps again.
+// The ext4_discard_blocks events of the thread follow. The thread may load the group's bitmaps
+// again in between.
 void OpStream::on_trim(const Event& event) {
   Discarding& thread = discarding_thread(event);
   Op& op = push(Op::Kind::trim_group, event);
@@ -152,8 +154,8 @@ void OpStream::on_discard(const Event& event) {
   note_change(event);
 }
 
-// The record of the event's thread. A file system has one FITRIM at a time, or a few. So a trace
-// with very many lies, and the others' ranges are given back.
+// Returns the entry of the event's thread. A file system has at most a few FITRIMs at a time. So a
+// trace with more than kMostThreads is wrong, and the ranges of all threads are given back.
 OpStream::Discarding& OpStream::discarding_thread(const Event& event) {
   constexpr std::size_t kMostThreads = 64;
   if (discarding_.size() >= kMostThreads && !discarding_.contains(event.pid)) {
@@ -163,15 +165,15 @@ OpStream::Discarding& OpStream::discarding_thread(const Event& event) {
   return discarding_[event.pid];
 }
 
-// When the device has surely been told of what the thread sent last.
+// The time by which the last discard of the thread has certainly finished.
 std::uint64_t OpStream::late_ns(const Discarding& thread) {
   constexpr std::uint64_t kLeastNs = 100'000'000, kTimes = 4;
   return thread.sent_ns ? *thread.sent_ns + std::max(kLeastNs, kTimes * thread.longest_ns)
                         : UINT64_MAX;
 }
 
-// The thread's next event shows that the device has been told of what the thread sent last. No
-// event follows the last one of a FITRIM or of the worker, so there time shows it.
+// The thread's next event shows that its last discard has finished. No event follows the last
+// discard of a FITRIM or of the worker, so for these the time decides.
 void OpStream::end_discards(const Event& event) {
   const auto same = discarding_.find(event.pid);
   if (same != discarding_.end() && event.kind != EventKind::discard_blocks &&
@@ -229,7 +231,7 @@ void OpStream::accept(const Event& event) {
     case EventKind::mballoc_free:
       return on_free(event);
     case EventKind::free_blocks:
-      // The ext4_mballoc_free events of the call follow. Blocks of directories, symbolic links,
+      // The ext4_mballoc_free events of this call follow. Blocks of directories, symbolic links,
       // extent trees and attributes are metadata.
       if (S_ISREG(event.mode) && (event.flags & trace::fb::metadata) == 0)
         freeing_data_.insert(event.pid);
@@ -237,7 +239,7 @@ void OpStream::accept(const Event& event) {
         freeing_data_.erase(event.pid);
       return;
     case EventKind::discard_preallocations:
-      // A count comes from trimming, which the model does by itself.
+      // An event with a count comes from trimming, which the model does itself.
       if (event.needed == 0) push(Op::Kind::discard_inode, event).count = 0;
       return;
     case EventKind::buddy_bitmap_load:
@@ -279,14 +281,14 @@ void OpStream::accept(const Event& event) {
   }
 }
 
-// Notes a change of the state on which the allocator decides. A thread's own change during its
-// allocation cannot disturb that allocation.
+// Notes a change of the allocator's state. A thread's own change during its allocation cannot
+// interfere with that allocation.
 void OpStream::note_change(const Event& event) {
   ++changes_;
   if (Op* own = open_op(event.pid)) ++own->changes_before;
 }
 
-// The same for inodes.
+// Notes that an inode was allocated or freed.
 void OpStream::note_inode(const Event& event) {
   ++inodes_;
   if (Op* own = open_op(event.pid)) ++own->inodes_before;
@@ -307,7 +309,7 @@ void OpStream::note_freed(const Event& event) {
   add_freed(freed);
 }
 
-// The blocks that the transaction freed are now usable.
+// Notes that the blocks that the transaction freed can now be allocated.
 void OpStream::note_committed(const Event& event) {
   for (Freed freed : committing_) {
     freed.ordinal = ordinal_;
@@ -324,7 +326,7 @@ void OpStream::add_freed(const Freed& freed) {
   freed_.push_back(freed);
 }
 
-// Forgets frees before the oldest allocation under way, or half of them if there are too many.
+// Forgets frees before the oldest pending allocation, or half of all frees if more would remain.
 void OpStream::forget_old_frees() {
   const std::uint64_t oldest = queue_.empty() ? ordinal_ : queue_.front().ordinal;
   const auto later = std::partition_point(freed_.begin(), freed_.end(),
@@ -333,10 +335,10 @@ void OpStream::forget_old_frees() {
   freed_.erase(freed_.begin(), std::max(later, half));
 }
 
-// Whether another thread freed a part of the result after the request.
+// Whether another thread freed part of the result after the request.
 bool OpStream::was_freed_since(const Op& op, const trace::RecordedExtent& result) const {
   const std::int64_t end = std::int64_t{result.start} + result.len;
-  // A commit that had begun before the request may have given the blocks back before it, too.
+  // A commit that began before the request may also have returned the blocks before the request.
   const auto may_be_before = [&op](const Freed& freed) {
     return freed.commit_began != 0 && freed.commit_began < op.ordinal;
   };
@@ -375,7 +377,7 @@ void OpStream::on_request(const Event& event) {
   open_.set(event.pid, queue_.end() - 1);
 }
 
-// The thread's allocation takes effect here. Null if it has no allocation.
+// Lets the thread's allocation take effect here. Returns null if it has no allocation.
 Op* OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
   if (op == nullptr) return nullptr;
@@ -434,7 +436,7 @@ void OpStream::on_answer(const Event& event) {
 Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
                         const TraceStart& start, const Schedule& schedule) {
   OpList out;
-  // A replay that runs the trace reports its contradictions.
+  // Contradictions are dropped here; a replay of the trace reports them.
   OpReader ops(events, geometry, start, schedule);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());

@@ -17,14 +17,14 @@
 
 namespace e4r::replay {
 
-// A queue whose elements are numbered from 0 as they come. It is a ring, so an element is found by
-// its number without a search. A reference is valid until the next push().
+// A queue whose elements are numbered from 0 in order of arrival. It is a ring buffer, so an
+// element is found by its number without a search. A reference is valid until the next push().
 template <class T>
 class NumberedQueue {
  public:
   [[nodiscard]] bool empty() const { return first_ == end_; }
   [[nodiscard]] std::size_t size() const { return end_ - first_; }
-  // The number of the next element.
+  // The number that the next element will get.
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
   // The element with that number, the first and the last element. They must exist.
@@ -32,7 +32,7 @@ class NumberedQueue {
   [[nodiscard]] T& front() { return (*this)[first_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
 
-  // `args` must not refer into the queue.
+  // `args` must not refer to elements of the queue.
   template <class... Args>
   T& push(Args&&... args) {
     if (size() == ring_.size()) grow();
@@ -55,11 +55,11 @@ class NumberedQueue {
   std::uint64_t first_ = 0, end_ = 0;
 };
 
-// The allocations under way: at most one number for each thread. A single thread, the usual case,
-// costs no lookup.
+// The pending allocations: at most one number per thread. A single thread, the usual case, needs no
+// lookup.
 class UnderWay {
  public:
-  // Null: no allocation of that thread is under way.
+  // Returns null if that thread has no pending allocation.
   [[nodiscard]] const std::uint64_t* find(std::uint32_t pid) const {
     if (one_ && one_->first == pid) return &one_->second;
     if (others_.empty()) return nullptr;
@@ -93,10 +93,10 @@ class UnderWay {
 
  private:
   std::optional<std::pair<std::uint32_t, std::uint64_t>> one_;
-  boost::unordered_flat_map<std::uint32_t, std::uint64_t> others_;  // all but the one of one_
+  boost::unordered_flat_map<std::uint32_t, std::uint64_t> others_;  // all but one_
 };
 
-// How an allocation ended according to its ext4_mballoc_alloc or ext4_mballoc_prealloc event.
+// The outcome of an allocation according to its ext4_mballoc_alloc or ext4_mballoc_prealloc event.
 struct Closing {
   bool seen = false;
   bool prealloc = false;
@@ -111,16 +111,16 @@ struct Closing {
   std::uint32_t broken = 0;
 };
 
-// What another thread did while a decision was under way. It may have changed the decision.
+// Interference by another thread during a decision. It may have changed the decision.
 enum class Race : std::uint8_t {
   none,
-  inodes,     // allocated or freed an inode, which locks groups and may load a group first
-  allocator,  // asked for blocks, or changed the state
+  inodes,     // it allocated or freed an inode, which locks groups and may load a group
+  allocator,  // it requested blocks, or changed the state
 };
-// A phrase for it; empty for `none`.
+// A phrase that describes the interference; empty for `none`.
 [[nodiscard]] std::string_view race_text(Race race);
 
-// One step of a replay: a change of the allocator's state, at the place in the trace where it takes
+// One step of a replay: a change of the allocator's state, at the point of the trace where it takes
 // effect.
 struct Op {
   enum class Kind : std::uint8_t {
@@ -133,18 +133,18 @@ struct Op {
     prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
     allocate_inode,   // ino, mode
     free_inode,       // ino
-    commit_flushing,  // block (the number): the running transaction takes no more frees
-    end_commit,       // block: its frees become usable
-    // what the committing transaction freed up to event `count` becomes usable (Schedule)
+    commit_flushing,  // block (transaction number): later frees belong to the next transaction
+    end_commit,       // block (transaction number): its frees become usable
+    // extents that the committing transaction freed up to event `count` become usable (Schedule)
     commit_until,
-    unlink_until,  // it has probably given back what was freed up to event `count` (Schedule)
-    // group, start, count: clusters that the device is told of; request: the number of the
-    // trim_group that sends them, 0 for the worker
+    unlink_until,  // it has probably returned extents freed up to event `count` (Schedule)
+    // group, start, count: clusters that are discarded; request: the number of the trim_group that
+    // sends them, 0 for the worker
     discard_blocks,
     // group, start, count: FITRIM looks for free clusters here; request: its number among
     // trim_group operations, from 1
     trim_group,
-    // request: as in discard_blocks. What was sent last has been given back
+    // request: as in discard_blocks. The range sent last has been given back
     discarded,
     lost,  // events are missing here
   };
@@ -152,7 +152,7 @@ struct Op {
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;  // as in st_mode
   bool has_inputs = false;
-  bool open = false;  // allocate: not answered yet
+  bool open = false;  // allocate: not yet answered
   // allocate: another thread's allocation overlapped, or another thread changed the state between
   // request and closing event, or inodes between request and answer
   Race race = Race::none;
@@ -161,7 +161,7 @@ struct Op {
   bool malformed = false;  // allocate: a field of the request does not fit the kernel's type
   std::uint32_t pid = 0;
   std::uint64_t time_ns = 0;
-  std::uint64_t ordinal = 0;  // of the event in the trace, from 1
+  std::uint64_t ordinal = 0;  // number of the event in the trace, from 1
   std::uint64_t ino = 0;
   std::uint32_t group = 0;
   std::uint32_t start = 0;
@@ -171,8 +171,8 @@ struct Op {
   std::uint64_t changes_before = 0;  // state changes in the trace before the request
   std::uint64_t inodes_before = 0;   // inode changes in the trace before the request
   std::uint64_t request = 0;         // its number among requests, from 1
-  std::uint64_t asked_at = 0;        // the request's event
-  std::uint32_t closed_after = 0;    // the closing event's number, less asked_at
+  std::uint64_t asked_at = 0;        // number of the request's event
+  std::uint32_t closed_after = 0;    // the closing event's number minus asked_at
   bool scheduled = false;            // a Schedule moved it
   std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;
@@ -181,21 +181,22 @@ struct Op {
   std::uint32_t flags = 0;
   std::int32_t i_writecount = 0;
   std::uint64_t i_size = 0;
-  std::uint64_t block = 0;        // handed out; 0 when refused
+  std::uint64_t block = 0;        // first block handed out; 0 if refused
   std::uint64_t answered_ns = 0;  // time of the answer
   std::uint32_t len = 0;          // clusters handed out
-  // The search's result became an inode preallocation for the file's blocks from here on.
+  // If the search's result became an inode preallocation: the first file block of that
+  // preallocation.
   std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
 static_assert(sizeof(Op) <= 256);
 
-// The number of an allocation's closing event.
+// The event number of an allocation's closing event.
 [[nodiscard]] inline std::uint64_t closed_at(const Op& op) {
   return op.asked_at + op.closed_after;
 }
 
-// An operation that a Schedule adds just before `op`.
+// An operation that a Schedule inserts just before `op`.
 [[nodiscard]] inline Op op_before(const Op& op, Op::Kind kind) {
   Op out;
   out.kind = kind;
@@ -203,27 +204,27 @@ static_assert(sizeof(Op) <= 256);
   return out;
 }
 
-// Whether an allocation is for a file's data.
+// Whether an allocation is for file data.
 [[nodiscard]] inline bool is_data(const Op& op) {
   return (op.flags & mb::hint_data) != 0;
 }
 
 struct Checkpoint;
 
-// What was before the first event of a trace.
+// The state before the first event of a trace.
 struct TraceStart {
   TraceStart(bool all_loaded = false, const Checkpoint* begins_at = nullptr)
       : loaded(all_loaded), from(begins_at) {}
   bool loaded;             // every group's buddy was loaded
-  const Checkpoint* from;  // null: not known
+  const Checkpoint* from;  // null if unknown
 };
 
 // Turns events into operations, in the order in which they took effect. An allocation that made a
 // preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
 // closing event, any other at its request. If an allocation got clusters that another thread freed
-// since the request, its search came later: it takes effect at its closing event. Looks ahead only
-// while an allocation is unanswered, and at most kWindow operations; after that its answer counts
-// as lost.
+// after the request, its search came later, so it takes effect at its closing event. The stream
+// looks ahead only while an allocation is unanswered, and at most kWindow operations; after that,
+// the answer counts as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
@@ -234,28 +235,29 @@ class OpStream {
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
 
-  // Allocations without an answer in the trace; they are left out.
+  // The number of allocations without an answer in the trace. They are left out.
   [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
-  // Closing events and answers without a request, and the number of the first such event.
+  // The number of closing events and answers without a request, and the number of the first such
+  // event.
   [[nodiscard]] std::uint64_t strays() const { return strays_; }
   [[nodiscard]] std::uint64_t first_stray() const { return first_stray_; }
 
  private:
-  // Freed clusters. They are usable at once without a journal (with data=writeback, clusters of
-  // files are too); otherwise when the transaction is on disk.
+  // Freed clusters. Without a journal they can be allocated at once, as can data clusters of files
+  // with data=writeback; otherwise only when the transaction is on disk.
   struct Freed {
     std::uint64_t ordinal = 0;
     std::uint32_t pid = 0;
     std::uint32_t group = 0;
     std::int64_t start = 0, end = 0;
-    std::uint64_t commit_began = 0;  // the event, if a commit gave it back
+    std::uint64_t commit_began = 0;  // event at which the returning commit began, or 0
   };
-  // A thread whose last event was of FITRIM or of the worker that discards.
+  // A thread whose last event belongs to a FITRIM or to the discard worker.
   struct Discarding {
     std::uint64_t trim = 0;                // 0: the worker
-    std::uint32_t group = 0;               // that FITRIM has reached
-    std::optional<std::uint64_t> sent_ns;  // when it sent the range that is in use
-    std::uint64_t longest_ns = 0;          // from one range to the next
+    std::uint32_t group = 0;               // the group that FITRIM has reached
+    std::optional<std::uint64_t> sent_ns;  // when it sent the range that is still in use
+    std::uint64_t longest_ns = 0;          // longest time from one range to the next
   };
 
   void accept(const trace::Event& event);
@@ -288,7 +290,7 @@ class OpStream {
   trace::EventSource& source_;
   const Geometry& geometry_;
   NumberedQueue<Op> queue_;
-  // next() has returned the first operation, so the following call may drop it.
+  // next() has returned the first operation of the queue, so the following call may drop it.
   bool handed_out_ = false;
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
@@ -296,15 +298,15 @@ class OpStream {
   std::uint64_t requests_ = 0;
   // Threads whose last ext4_free_blocks freed a regular file's data.
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
-  UnderWay open_;             // numbers in the queue
-  std::vector<Freed> freed_;  // since the first request of `open_`
+  UnderWay open_;             // numbers of elements of queue_
+  std::vector<Freed> freed_;  // since the first request in `open_`
   std::unordered_map<std::uint32_t, Discarding> discarding_;
-  std::uint32_t worker_ = 0;            // the thread that was the worker last
-  std::uint64_t late_ns_ = UINT64_MAX;  // the earliest of them
+  std::uint32_t worker_ = 0;            // the thread that last acted as the worker
+  std::uint64_t late_ns_ = UINT64_MAX;  // the earliest late_ns() of all threads
   std::uint64_t trims_ = 0;
-  // Clusters freed by the running and by the committing transaction; the first kWindow of each.
+  // Clusters freed by the running and by the committing transaction; at most kWindow of each.
   std::vector<Freed> running_, committing_;
-  std::uint64_t commit_began_ = 0;  // the event
+  std::uint64_t commit_began_ = 0;  // number of the event
   std::vector<bool> loaded_;        // groups whose buddy is known to be loaded
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;
@@ -312,12 +314,12 @@ class OpStream {
   std::uint64_t first_stray_ = 0;
 };
 
-// The operations of a trace that Intake admits, in the order in which they took effect. For replays
-// that take them in another order.
+// The operations of a trace that Intake admits, in the order in which they took effect, for replays
+// that process them in another order.
 using OpList = std::vector<Op>;
 
 class Schedule;
-// The arguments are the same as OpReader's.
+// The arguments are those of OpReader.
 [[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
                                       const TraceStart& start, const Schedule& schedule);
 

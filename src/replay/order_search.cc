@@ -12,16 +12,17 @@ namespace {
 
 using Freed = state::FreedList::Entry;
 
-// More than the threads that can have an allocation under way.
+// How many decided allocations are remembered. More than the number of threads that can have a
+// pending allocation.
 constexpr std::size_t kRemembered = 64;
-// Of how many of them, and how many at once, another order is tried.
+// How many of these are considered for another order, and how many are moved at once.
 constexpr std::size_t kMostOpen = 7;
 constexpr int kMostUndone = 3;
-// How many trials each decision adds to those that the search may make. Bounds the time that a
-// trace costs in which many allocations overlap and no order fits.
+// How many trials each decision adds to the search's budget. Bounds the time for a trace in which
+// many allocations overlap and no order fits.
 constexpr std::uint64_t kTrialsPerDecision = 32;
-// How often each entry of a commit may be given back for a try. Bounds the time that a trace costs
-// in which nothing fits.
+// How often each entry of a commit may be given back in a trial. Bounds the time for a trace in
+// which nothing fits.
 constexpr std::uint64_t kTriesPerEntry = 8;
 
 bool asks(const Op& op) {
@@ -44,7 +45,7 @@ bool changes_space(const Op& op) {
   }
 }
 
-// Changes free space for a try. Undoes every change at its end.
+// Changes free space for a trial. The destructor undoes every change.
 class Trial {
  public:
   explicit Trial(state::FsState& state) : state_(state) {}
@@ -63,7 +64,7 @@ class Trial {
     if (tree_) state_.set_tree(*tree_);
   }
 
-  // False: the clusters are not all in use.
+  // Returns false if the clusters are not all in use.
   bool give(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
     Change change = change_of(group, start, count);
     change.given = true;
@@ -104,7 +105,7 @@ struct Taken {
   std::uint32_t group, start, count;
 };
 
-// Whether the allocation could take them now.
+// Whether the clusters of the allocation are all free now.
 bool can_take(const state::FsState& state, const Op& op) {
   const Taken taken(op);
   const state::Group& group = state.group(taken.group);
@@ -136,14 +137,16 @@ std::uint64_t OrderSearch::trials_before(const TraceFacts& trace) {
   return trace.from == nullptr ? 0 : trace.from->trials;
 }
 
-// Whether the decision would come out as recorded. False once too many trials were made.
+// Whether the allocation, if decided now, would have the recorded outcome. False once the budget of
+// trials is used up.
 bool OrderSearch::agrees(const Op& op) {
   if (trials_left_ == 0) return false;
   --trials_left_;
   return would_agree(op).value_or(false);
 }
 
-// Decides the allocation now, before others, or later.
+// Finds the place of an allocation: decides it now, before other allocations, or holds it for
+// later.
 Status OrderSearch::find_place(const Op& op) {
   const bool alone =
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
@@ -168,7 +171,7 @@ Status OrderSearch::place_held(std::size_t index, const Others& later) {
   return place(op, later);
 }
 
-// Decides each held allocation that would now be decided as recorded.
+// Decides each held allocation that would now have its recorded outcome.
 Status OrderSearch::place_what_agrees() {
   for (std::size_t i = 0; i < held_.size();) {
     Others later;
@@ -197,7 +200,7 @@ Status OrderSearch::place_closed(std::uint64_t event) {
   }
 }
 
-// Decides it now, and moves `later` behind it. `later` begins with the last one.
+// Decides the allocation now, and moves those in `later` after it. `later` is in reverse order.
 Status OrderSearch::place(const Op& op, const Others& later) {
   if (op.scheduled) found_.move(op.request, now_);
   for (auto other = later.rbegin(); other != later.rend(); ++other)
@@ -218,7 +221,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   return {};
 }
 
-// The commit under way has given back what was freed up to an event before the allocation.
+// Schedules, before the allocation, that the commit in progress returns the extents freed up to an
+// event.
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
   progress_.add_given(now_, freed);
@@ -227,8 +231,8 @@ Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   return Follow::advance(commit);
 }
 
-// Notes which extent of the decision's group the commit under way has not given back: the first
-// one after which the decision would no longer come out as recorded.
+// Finds an extent of the decision's group that the commit in progress cannot have returned yet, and
+// notes it: the first one whose return would change the recorded outcome.
 void OrderSearch::note_missing(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
@@ -244,7 +248,8 @@ void OrderSearch::note_missing(const Op& op) {
       if (!trial.give(entry)) return true;
     return agrees(op);
   };
-  // Finds the least number of extents after which it does not, if that is so of more as well.
+  // Finds by bisection the least number of returned extents that changes the outcome, assuming that
+  // all larger numbers change it, too.
   std::size_t low = 0, high = entries.size();
   if (high == 0 || !agrees_with(0) || agrees_with(high)) return;
   while (high - low > 1) {
@@ -254,9 +259,9 @@ void OrderSearch::note_missing(const Op& op) {
   progress_.add_missing(now_, entries[low].freed_at);
 }
 
-// Finds the least part of the commit under way after which the decision would come out as recorded:
-// what was freed up to an event. Asks again after each entry of the groups that the decision names,
-// and if that is in vain, after each entry.
+// Finds the least part of the commit in progress whose return leads to the recorded outcome, as the
+// event up to which extents were freed. Tries after each entry of the groups that the decision
+// names, and if that fails, after each entry.
 std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op) {
   const std::optional<std::uint64_t> found = find_commit(op, [&](const Freed& entry) {
     return entry.group == op.closing.result.group || entry.group == op.closing.goal.group;
@@ -281,8 +286,8 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
   return std::nullopt;
 }
 
-// Finds the part of the commit under way that has given back what the allocation got, if the
-// decision comes out as recorded after that.
+// Finds the part of the commit in progress that must have returned the clusters which the
+// allocation got. nullopt if that does not lead to the recorded outcome.
 std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || op.closing.prealloc) return std::nullopt;
@@ -298,7 +303,7 @@ std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
       op, [&](const Freed& entry) { return entry.freed_at == needed; }, needed);
 }
 
-// The range was given back before the allocation.
+// Schedules that a discarded range is given back before the allocation.
 Status OrderSearch::end_discard_before(const Op& op, std::uint64_t by) {
   found_.discarded_before(op.request, by);
   Op over = op_before(op, Op::Kind::discarded);
@@ -306,8 +311,8 @@ Status OrderSearch::end_discard_before(const Op& op, std::uint64_t by) {
   return Follow::advance(over);
 }
 
-// Finds who must have given back the range that the device was told of (FsState::Discarding::by),
-// because the decision has a part of it or comes out as recorded after that.
+// Finds the sender (FsState::Discarding::by) of a discarded range that must have been given back,
+// because the decision took part of it or has the recorded outcome only afterwards.
 std::optional<std::uint64_t> OrderSearch::find_discard(const Op& op) {
   state::FsState& state = model().own_state();
   const trace::RecordedExtent& result = op.closing.result;
@@ -322,7 +327,7 @@ std::optional<std::uint64_t> OrderSearch::find_discard(const Op& op) {
   return std::nullopt;
 }
 
-// The decided allocations that may take effect as late as now, the last one first.
+// The decided allocations that may have taken effect as late as now, in reverse order.
 OrderSearch::Others OrderSearch::still_open() {
   Others out;
   for (auto other = placed_.rbegin(); other != placed_.rend(); ++other)
@@ -330,10 +335,10 @@ OrderSearch::Others OrderSearch::still_open() {
   return out;
 }
 
-// The decided allocations that take effect after this one, the last one first: as few as possible.
-// Empty if this one does not belong before any.
+// The decided allocations that took effect after this one, in reverse order and as few as possible.
+// Empty if this one does not belong before any of them.
 OrderSearch::Others OrderSearch::find_later(const Op& op) {
-  // A tree that is restored for each try would take too long.
+  // Restoring a tree for each trial would take too long.
   if (trials_left_ == 0 || state::has_tree(model().state().index())) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
@@ -348,8 +353,8 @@ OrderSearch::Others OrderSearch::find_later(const Op& op) {
   return {};
 }
 
-// Whether the decision would come out as recorded without these allocations, and then each of them
-// behind it. `later` begins with the last one.
+// Whether the allocation would have its recorded outcome without those in `later`, and each of them
+// would have its own afterwards. `later` is in reverse order.
 bool OrderSearch::belongs_before(const Op& op, const Others& later) {
   state::FsState& state = model().own_state();
   Trial trial(state);
@@ -372,8 +377,8 @@ bool OrderSearch::belongs_before(const Op& op, const Others& later) {
   });
 }
 
-// Decides the allocation with its clusters and those of `later` free, and then lets `later` take
-// theirs again.
+// Decides the allocation while the clusters of those in `later` are free. Then lets `later` take
+// their clusters again.
 Status OrderSearch::decide_before(const Op& op, const Others& later) {
   state::FsState& state = model().own_state();
   for (const Placed* other : later) {

@@ -18,23 +18,23 @@ namespace e4r::replay {
 
 // Follows the recorded kernel, and finds the order in which overlapping allocations took effect. An
 // allocation takes its blocks at some moment between its request and its closing event. In the
-// right order each decision comes out as recorded; in a wrong one it rarely does. So where a
-// decision would differ and others overlap it, the search tries these places, and takes the first
-// that gives the recorded decision:
+// right order, each decision has its recorded outcome; in a wrong order, it rarely does. So if a
+// decision would differ and others overlap it, the search tries the following places, and uses the
+// first that gives the recorded decision:
 // - before allocations that have been decided and may have come later (not on kernels with a tree
-//   of groups),
-// - behind operations that come before its closing event,
-// - at once, after the part of the commit under way that has given back what it got,
-// - at its closing event, after a part of the commit under way has given back its clusters,
-// - likewise, after a range was given back that the device was told of.
-// All of this is local: it looks only at allocations that overlap, and never reads the trace again.
-// A commit takes freed extents out of their groups' trees one by one, while threads add others. The
-// shape of the trees decides from 6.18 on how extents merge. A second search takes from the first
-// one how far each commit had come.
-// A stream's goal needs no search, because the closing event shows it (Dictation::goes_on_from).
+//   of groups);
+// - after operations that precede its closing event;
+// - at its request, after the part of the commit in progress that returned the clusters it got;
+// - at its closing event, after part of the commit in progress has returned its clusters;
+// - at its closing event, after a discarded range has been given back.
+// The search is local: it looks only at overlapping allocations, and never reads the trace again. A
+// commit removes freed extents from their groups' trees one by one, while threads add others. From
+// 6.18 on, the shape of the trees determines how extents merge. So a second search uses the
+// progress of each commit that the first search found. A stream's goal needs no search, because the
+// closing event shows it (Dictation::goes_on_from).
 class OrderSearch final : public Follow {
  public:
-  // `progress`: of an earlier search over the same trace.
+  // `progress` comes from an earlier search over the same trace.
   OrderSearch(const state::Source& source, std::unique_ptr<allocator::Model> model,
               const Setup& setup, const TraceFacts& trace, const CommitProgress& progress = {})
       : Follow(source, std::move(model), setup, trace, Schedule(progress)),
@@ -44,26 +44,26 @@ class OrderSearch final : public Follow {
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
 
-  // What was found so far. This run has decided some allocations before others that belong before
-  // them. Another Follow takes all of them in the order that was found.
+  // The order found so far. This run has decided some allocations too early; another Follow can use
+  // the order that was found for all of them.
   [[nodiscard]] const Schedule& found() const { return found_; }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
-  // Forgets what was found so far. For a run without an end, whose order nobody asks for.
+  // Forgets the order found so far, for a run without an end whose order is not needed.
   void forget_order() {
     found_ = {};
     progress_ = {};
   }
-  // Whether allocations wait for their place, which later operations show.
+  // Whether allocations are held until later operations show their place.
   [[nodiscard]] bool holds() const { return !held_.empty(); }
   [[nodiscard]] std::uint64_t trials_left() const { return trials_left_; }
   [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
 
  private:
-  // An allocation that has been decided. Later ones may belong before it.
+  // A decided allocation. Later ones may belong before it.
   struct Placed {
     Op op;
-    state::FsState::GroupPlace before;  // of its group, before it took its clusters
-    bool can_undo = false;              // all of its clusters were free
+    state::FsState::GroupPlace before;  // place of its group before it took its clusters
+    bool can_undo = false;              // all its clusters were free
   };
   using Others = std::vector<Placed*>;
 
@@ -90,11 +90,11 @@ class OrderSearch final : public Follow {
 
   Schedule found_;
   CommitProgress progress_;
-  std::vector<Op> held_;       // wait for their place, in the order of the trace
-  std::deque<Placed> placed_;  // the last ones, in the order of their decisions
-  std::uint64_t now_ = 0;      // the event of the last operation
-  std::uint64_t trials_left_;  // how many the search may still make
-  // How many entries of the commit under way may still be given back for a try.
+  std::vector<Op> held_;       // allocations that wait for their place, in trace order
+  std::deque<Placed> placed_;  // recent allocations, in the order of their decisions
+  std::uint64_t now_ = 0;      // event number of the last operation
+  std::uint64_t trials_left_;  // how many trials the search may still make
+  // How many entries of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;
 };
 

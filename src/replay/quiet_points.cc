@@ -6,8 +6,8 @@
 namespace e4r::replay {
 namespace {
 
-// A request without an answer after so many events gets none. The kernel answers no request that a
-// full file system or a quota refuses at once.
+// A request that is unanswered after this many events counts as refused. The kernel emits no answer
+// for a request that a full file system or a quota refuses at once.
 constexpr std::uint64_t kLongest = 1 << 16;
 
 }  // namespace

@@ -10,23 +10,24 @@
 
 namespace e4r::replay {
 
-// How far each commit had come in giving back what was freed, as allocations have shown that took
-// place meanwhile. All numbers are those of events.
+// The progress of each commit in returning freed extents, as shown by allocations during the
+// commit. All numbers are event numbers.
 class CommitProgress {
  public:
-  // A commit begins, ends. Calls are in the order of events.
+  // A commit begins, or ends. Calls must be in the order of events.
   void begin(std::uint64_t event) { commits_.push_back({event, UINT64_MAX, {}, {}}); }
   void end(std::uint64_t event) {
     if (!commits_.empty()) commits_.back().end = event;
   }
-  // At the event, the commit had given back what was freed up to event `freed`, or had not yet
-  // given back what was freed there.
+  // add_given(): at the event, the commit had returned the extents freed up to event `freed`.
+  // add_missing(): it had not yet returned the extent freed at event `freed`.
   void add_given(std::uint64_t event, std::uint64_t freed);
   void add_missing(std::uint64_t event, std::uint64_t freed);
   [[nodiscard]] bool empty() const;
 
-  // Up to which event the commit under way had given back what was freed: halfway between what it
-  // surely had and what it may have. 0: no commit is under way, or nothing shows how far it was.
+  // The event up to which the commit in progress had probably returned freed extents: halfway
+  // between the last one that it certainly had and the last one that it may have. 0 if no commit is
+  // in progress or its progress is unknown.
   [[nodiscard]] std::uint64_t estimate(std::uint64_t event) const;
 
  private:
@@ -37,21 +38,21 @@ class CommitProgress {
   struct Commit {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::vector<Point> given;    // each behind the one before
+    std::vector<Point> given;    // in ascending order
     std::vector<Point> missing;  // likewise
   };
   std::vector<Commit> commits_;
 };
 
-// The order in which overlapping operations of a trace took effect, where it is not the order of
-// OpStream. OrderSearch finds it. It holds for every replay of the trace.
+// The order in which overlapping operations of a trace took effect, where it differs from the order
+// of OpStream. OrderSearch finds it. It is valid for every replay of the trace.
 class Schedule {
  public:
   Schedule() = default;
   explicit Schedule(CommitProgress progress) : progress_(std::move(progress)) {}
 
-  // Where an allocation takes effect: behind the operation that comes at event `after`. Of several
-  // behind the same operation, the one with the lower turn comes first.
+  // Where an allocation takes effect: after the operation at event `after`. Of several after the
+  // same operation, the one with the lower turn comes first.
   struct Place {
     std::uint64_t after = 0;
     std::uint64_t turn = 0;
@@ -62,29 +63,29 @@ class Schedule {
     return moved_.empty() && commits_.empty() && discards_.empty();
   }
 
-  // The allocation with that number (Op::request) takes effect behind the event, and behind all
+  // The allocation with that number (Op::request) takes effect after event `after`, and after all
   // others that were moved there before. Replaces an earlier place.
   void move(std::uint64_t request, std::uint64_t after) { moved_[request] = {after, ++turns_}; }
   void keep(std::uint64_t request) { moved_.erase(request); }
-  // Null: the allocation keeps its place.
+  // Returns null if the allocation keeps its place.
   [[nodiscard]] const Place* find(std::uint64_t request) const {
     const auto found = moved_.find(request);
     return found == moved_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] std::uint64_t moves() const { return moved_.size(); }
 
-  // Before the allocation takes effect, the transaction that is committing has given back what was
-  // freed up to event `freed`.
+  // Before the allocation takes effect, the committing transaction returns the extents freed up to
+  // event `freed`.
   void commit_before(std::uint64_t request, std::uint64_t freed) { commits_[request] = freed; }
-  // 0: nothing was given back just before the allocation.
+  // 0 if nothing is returned just before the allocation.
   [[nodiscard]] std::uint64_t commit_before(std::uint64_t request) const {
     const auto found = commits_.find(request);
     return found == commits_.end() ? 0 : found->second;
   }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
 
-  // Before the allocation takes effect, that trim, or the worker (FsState::Discarding::by), has
-  // given back what it sent last.
+  // Before the allocation takes effect, the trim or the worker (FsState::Discarding::by) gives back
+  // the range that it sent last.
   void discarded_before(std::uint64_t request, std::uint64_t by) { discards_[request] = by; }
   [[nodiscard]] std::optional<std::uint64_t> discarded_before(std::uint64_t request) const {
     const auto found = discards_.find(request);
@@ -99,7 +100,7 @@ class Schedule {
   std::uint64_t turns_ = 0;
 };
 
-// The order of OpStream.
+// The unchanged order of OpStream.
 inline const Schedule kTraceOrder;
 
 }  // namespace e4r::replay

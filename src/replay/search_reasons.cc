@@ -15,8 +15,7 @@ using allocator::Refusal;
 
 namespace {
 
-// Whether the group has no room for the goal. A rung from a file has its own rules, which no other
-// code knows.
+// Whether the group has no room for the goal. The rules of a plugin policy's rung are unknown here.
 bool is_too_small(const allocator::Rung& rung, Refusal refusal) {
   if (refusal == Refusal::few_free) return true;
   const bool ours = rung.good == allocator::good_cr0 || rung.good == allocator::good_cr0_5_4 ||
@@ -100,12 +99,13 @@ void SearchReasons::on_pass(std::uint32_t group, std::uint32_t count, std::uint3
 
 void SearchReasons::on_scan(const state::Group&, std::uint32_t found) {
   if (lost_) lost_extents_ += found - std::min(found, found_);
-  // A group that an index gave was considered twice: there, and before it was searched.
+  // A group from an index was considered twice: in the index, and before it was searched.
   if (!lost_ && striped_ && found == found_) add(Reason::unaligned, asked_ ? 2 : 1);
   found_ = found;
 }
 
-// Keeps what a search took, and finds the search whose preallocation has served the request.
+// Remembers the clusters that a search took, and finds the search whose preallocation served the
+// request.
 void SearchReasons::keep(const Decided& one) {
   const allocator::Decision& made = one.made;
   if (!made.success) return;

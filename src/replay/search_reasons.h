@@ -12,39 +12,39 @@
 
 namespace e4r::replay {
 
-// What a step of a search went for. A step is a group considered or an extent examined. Every step
+// The reason for a step of a search. A step is a group considered or an extent examined. Every step
 // has exactly one reason: the first that applies, in this order.
 enum class Reason : std::uint8_t {
-  // The search had lost the goal of a group preallocation: a criterion was searching for less than
-  // the first one, and not because it trims.
+  // The search had lost the goal of a group preallocation: a criterion searched for less than the
+  // first criterion did, although it does not trim.
   lost_goal,
-  max_to_scan,    // extents of a search that stopped because it had examined mb_max_to_scan
+  max_to_scan,    // extents of a search that ended because it had examined mb_max_to_scan
   walk,           // a group refused by a walk, in a criterion that can ask lists
   linear_groups,  // a group refused before the lists were asked (mb_max_linear_groups)
   not_loaded,     // a group without a loaded buddy, which the criterion does not load
   full_in_lists,  // a full group that a list had
-  // a group that is not full, and has too few free clusters or too short an extent or chunk
+  // a group that is not full but has too few free clusters, or whose extents or chunks are too
+  // short
   goal_too_long,
-  unaligned,  // a group in which a search by the stripe examined no extent
+  unaligned,  // a group in which a search for aligned stripes examined no extent
   other,      // groups that were searched, extents examined there, groups refused for other reasons
 };
 inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::other) + 1;
 
-// What the steps of a run went for, and why files got further extents. Only a model reports its
-// steps, so a kernel's code leaves everything in Reason::other. No other account of the run may
-// observe the decider.
+// Counts the reasons for the steps of a run, and the reasons why files got further extents. Only a
+// model reports its steps, so for a kernel's code every reason is Reason::other. No other account
+// of the run may observe the decider.
 class SearchReasons final : public Account, public allocator::SearchObserver {
  public:
   using Counts = std::array<std::uint64_t, kReasons>;
 
-  // The steps of all requests. The sum over all reasons is what the allocator's counters have.
+  // The steps of all requests. The sum over all reasons equals the allocator's counters.
   [[nodiscard]] const Counts& steps() const { return steps_; }
-  // Extents that files got, except for those that continue the blocks before or behind them, and
-  // for the first one of each file. They are counted when they are allocated. The reason is that of
-  // the search that found the blocks, which is also that of a preallocation's search: lost_goal,
-  // max_to_scan or other.
+  // The extents that files got, except the first extent of each file and those that are contiguous
+  // with a neighbour. They are counted when they are allocated. The reason is that of the search
+  // that found the blocks or made their preallocation: lost_goal, max_to_scan or other.
   [[nodiscard]] const Counts& extents() const { return extents_; }
-  // The goal, in clusters, for which most groups were goal_too_long; 0: there were none.
+  // The goal, in clusters, for which the most groups were goal_too_long; 0 if there were none.
   [[nodiscard]] std::uint32_t long_goal() const;
 
   void begin(allocator::Decider& decider) override;
@@ -67,7 +67,7 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   void add_too_long(std::uint32_t goal, std::uint64_t groups);
   void keep(const Decided& one);
 
-  // What a search took, from a block on.
+  // The blocks that a search took.
   struct Taken {
     std::uint64_t len;  // blocks
     Reason why;
@@ -78,20 +78,20 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   std::uint64_t breaks_ = 0;  // Counters::breaks so far
   Counts steps_{}, extents_{};
   std::map<std::uint32_t, std::uint64_t> too_long_by_goal_;
-  std::map<std::uint64_t, Taken> taken_;  // by the first block
+  std::map<std::uint64_t, Taken> taken_;  // by first block
 
   // The state of the request that is being served.
   const allocator::Search* search_ = nullptr;
   Counts now_{};
-  std::uint32_t first_goal_ = 0;    // clusters; 0: no criterion has begun
+  std::uint32_t first_goal_ = 0;    // clusters; 0 before the first criterion
   std::uint32_t found_ = 0;         // extents examined so far
   std::uint64_t lost_extents_ = 0;  // examined after the goal was lost
   bool lost_ = false;
-  bool walks_ = false;             // the criterion can ask lists and walks
-  bool lists_ = false;             // the criterion asks lists, and has not asked them yet
+  bool walks_ = false;             // the criterion can ask lists but walks
+  bool lists_ = false;             // the criterion will ask lists but has not done so yet
   bool asked_ = false;             // the criterion has asked lists
-  bool striped_ = false;           // the group is searched for a place at a multiple of the stripe
-  Reason served_ = Reason::other;  // of the search that found the blocks
+  bool striped_ = false;           // the group is searched for aligned stripes
+  Reason served_ = Reason::other;  // reason of the search that found the blocks
 };
 
 }  // namespace e4r::replay

@@ -30,9 +30,9 @@ bool prints_as(const Policy& policy, trace::Generation generation) {
   return printed.ok() && *printed == generation;
 }
 
-// The policies that may be the policy of the recorded kernel: first those that stand for its
-// release, then those of long-term kernels, then the others; of each the latest rules first. Empty
-// if no policy models it.
+// The policies that may be the recorded kernel's: first those that stand for its release, then
+// those of long-term kernels, then the others; within each of these, the latest rules first. Empty
+// if no policy models the kernel.
 std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
   std::vector<const Policy*> out;
   for (const Policy* policy : allocator::policies())
@@ -43,7 +43,8 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   };
   if (trace.streams_without_start > 0 && std::any_of(out.begin(), out.end(), by_inode))
     std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
-  else  // without a search for a stream, goals by inode and one goal decide alike
+  else  // without a search for a stream, goals by inode and a single goal lead to the same
+        // decisions
     std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
   std::stable_partition(out.begin(), out.end(), [](const Policy* p) { return p->long_term; });
   std::stable_partition(out.begin(), out.end(), stands);
@@ -85,7 +86,7 @@ Run::Run(Run&&) noexcept = default;
 Run& Run::operator=(Run&&) noexcept = default;
 Run::~Run() = default;
 
-// What a session keeps between its replays.
+// The data of a session that its replays share.
 class Session::Replays {
  public:
   Replays(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
@@ -93,14 +94,14 @@ class Session::Replays {
     if (options_.warm) warm_ = *options_.warm;
   }
 
-  // `beside`: also runs a replay that decides alone.
+  // If `beside`, also runs a replay that makes its own decisions.
   [[nodiscard]] Result<Followed> follow(const Setup& recorded, bool beside);
   [[nodiscard]] Result<Followed> follow_recorded(Setup recorded, bool beside);
   [[nodiscard]] Result<Run> follow_again(const Setup& setup) const {
     E4R_TRY(Followed out, follow_as<Follow>(setup, false, inputs_.schedule));
     return std::move(out.run);
   }
-  // Makes the driver and runs it. `inputs`: extra arguments of the driver.
+  // Makes the driver and runs it. `inputs` are extra arguments of the driver.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
 
@@ -124,11 +125,12 @@ class Session::Replays {
   }
 
  private:
-  // Whether the setup's policy may follow better than the best one so far: its first pass differs
-  // from the trace less often than the first pass of that one, or as often with other decisions.
+  // Whether the setup's policy may follow better than the best policy so far: its first pass
+  // differs from the trace in fewer decisions than the best policy's first pass, or in as many but
+  // with other decisions.
   [[nodiscard]] Result<bool> may_follow_better(const Setup& setup) const;
 
-  // Makes the driver, before its first event.
+  // Makes the driver but processes no event.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const Setup& setup,
                                                             const Inputs&... inputs) const;
@@ -139,7 +141,8 @@ class Session::Replays {
   [[nodiscard]] TraceStart start() const {
     return {warm() != nullptr, warm_ ? warm_->checkpoint.get() : nullptr};
   }
-  // Runs a driver that follows. `beside`: also runs a replay that decides alone.
+  // Runs a driver that follows the recorded kernel. If `beside`, also runs a replay that makes its
+  // own decisions.
   template <class Driver, class... Order>
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
                                            const Order&... order) const;
@@ -156,13 +159,13 @@ class Session::Replays {
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
   std::vector<allocator::ReadBatch> early_reads_;  // of the runs to come
-  // How a first pass decided.
+  // The decisions of a first pass.
   struct FirstPass {
-    std::uint64_t differing = 0;  // decisions, from the trace
+    std::uint64_t differing = 0;  // decisions that differ from the trace
     std::uint64_t hash = 0;       // of all decisions
   };
-  FirstPass first_pass_;       // of the last follow()
-  FirstPass best_first_;       // of the best one
+  FirstPass first_pass_;       // that of the last follow()
+  FirstPass best_first_;       // that of the best policy
   std::optional<OpList> ops_;  // for replays that change the order of operations
 };
 
@@ -221,7 +224,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
 std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
     std::span<const Setup> setups) const {
   std::vector<Result<Run>> runs;
-  if (setups.size() == 1) {  // needs no copy of the operations
+  if (setups.size() == 1) {  // a single replay needs no copy of the operations
     runs.push_back(run<WhatIf>(setups.front(), inputs_));
     return runs;
   }
@@ -247,7 +250,7 @@ Status Session::Replays::in_other_orders(
     const Setup& setup, std::size_t orders, unsigned threads,
     const std::function<void(std::size_t number, const Run& run)>& see) const {
   if (inputs_.overlapping.empty()) return {};
-  // In the order of the trace, so that a number gives the same order whatever was found.
+  // Sorted in trace order, so that a number always gives the same order of operations.
   std::vector<InputTable::Overlapping> overlapping = inputs_.overlapping;
   std::ranges::sort(overlapping, {}, &InputTable::Overlapping::asked_at);
   std::vector<Status> results(orders + 1);
@@ -288,8 +291,8 @@ Status Session::Replays::read_trims() {
   return {};
 }
 
-// The run that decides alone takes each decision after the run that follows. If the inputs of a
-// decision are not settled then, the run that decides alone ends, and its result is unknown.
+// `alone`, the run that makes its own decisions, makes each decision after the run that follows. If
+// the inputs of a decision are not settled by then, `alone` ends, and its result is unknown.
 template <class Driver, class... Order>
 Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
                                              const Order&... order) const {
@@ -315,11 +318,12 @@ Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
   return out;
 }
 
-// Finds the order of overlapping allocations. Learns on the way what warm starts do not show.
+// Finds the order of overlapping allocations, and learns the order of the lists of a warm file
+// system.
 Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside) {
   E4R_TRY(Followed out, follow_as<OrderSearch>(recorded, beside));
   first_pass_ = {out.run.engine->agreement().differing(), out.run.engine->hash().value()};
-  // A decision that shows the order of the lists at the start also helps with earlier decisions.
+  // A decision that shows the order of the lists at the start can also correct earlier decisions.
   constexpr int kMostPasses = 20, kMostInVain = 2;
   int in_vain = 0;
   for (int pass = 1; warm_ && pass < kMostPasses && in_vain < kMostInVain; ++pass) {
@@ -335,11 +339,11 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
   return out;
 }
 
-// If counters alone show preallocations, tries their other places in the group of the first
-// decision that differs, and goes on as long as fewer decisions differ. A policy that differs in
-// many decisions has other reasons.
+// If preallocations are known only from counters, tries their other possible places in the group of
+// the first differing decision, and continues as long as fewer decisions differ. If many decisions
+// differ, the policy is the cause, and nothing is tried.
 Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) {
-  constexpr std::uint64_t kMostDecisions = 5'000'000;  // in all tries
+  constexpr std::uint64_t kMostDecisions = 5'000'000;  // total of all tries
   std::set<std::uint32_t> tried;
   std::uint64_t decisions = 0;
   for (;;) {
@@ -408,8 +412,8 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
   return {};
 }
 
-// Searches with the progress of commits that the search before has found, as long as more decisions
-// come out as recorded.
+// Repeats the search with the progress of commits that the previous search found, as long as fewer
+// decisions differ.
 Status Session::Replays::find_order_again(const Setup& recorded, Followed& best) const {
   if (recorded.policy->kernel.freed != state::FreedMerging::parent) return {};
   for (;;) {
@@ -423,7 +427,7 @@ Status Session::Replays::find_order_again(const Setup& recorded, Followed& best)
   }
 }
 
-// Follows in the order that a first pass has found, unless that is the order of the trace.
+// Follows in the order that the first pass found, unless that is the order of the trace.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   E4R_CHECK(read_trims());
   early_reads_.clear();
@@ -455,15 +459,15 @@ Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   }
 }
 
-// Policies of the kernel's release come first. Others are tried where these are not enough: a
-// kernel may be patched, and a release may be unknown.
+// Tries the policies of the kernel's release first, and others if these do not suffice: a kernel
+// may be patched, or its release unknown.
 Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) {
   constexpr std::size_t kAlwaysTried = 2;
   std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
   const std::size_t standing = allowed().size();
   Followed best;
-  InputTable inputs;  // of the best pass
+  InputTable inputs;  // those of the best pass
   for (std::size_t i = 0; i < policies.size(); ++i) {
     recorded.policy = policies[i];
     if (best.run.engine != nullptr) {
@@ -544,8 +548,8 @@ Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups,
 }
 
 std::size_t Session::in_lockstep(std::span<const Setup> setups, unsigned threads) const {
-  constexpr std::size_t kMost = 8;  // then reading the trace is a small part of the work
-  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all setups together: a few seconds
+  constexpr std::size_t kMost = 8;  // with this many, reading the trace is a small part of the work
+  constexpr std::uint64_t kMostEvents = 1 << 24;  // total of all setups: a few seconds
   const auto in_a_process = [](const Setup& setup) { return setup.make != nullptr; };
   if (std::ranges::any_of(setups, in_a_process)) return 1;
   const std::uint64_t events = std::max<std::uint64_t>(trace().events(), 1);

@@ -18,20 +18,20 @@ namespace e4r::replay {
 
 struct Setup;
 struct WarmStart;
-// Makes the decider of one replay. `warm`: null if the file system had just been mounted.
+// Makes the decider of one replay. `warm` is null if the file system had just been mounted.
 using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
     const Setup& setup, const WarmStart* warm)>;
 
-// One replay: who decides, and what its caller wants of it.
+// The setup of one replay: the decider, and the options of the caller.
 struct Setup {
-  static constexpr std::uint64_t kOften = 4096;  // for check_every
+  static constexpr std::uint64_t kOften = 4096;  // a value for check_every
 
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
-  DeciderMaker make = nullptr;  // empty: the policy's model decides. Not for a run that follows
-  unsigned writers = 1;  // writers whose requests come in any order. Not for a run that follows
-  // Verify every result (inside its group, clear of metadata). Every so many operations, verify
-  // every invariant of the state. 0: verify nothing.
+  DeciderMaker make = nullptr;  // empty: the policy's model decides. Empty for a run that follows
+  unsigned writers = 1;  // writers whose requests come in any order. 1 for a run that follows
+  // If not 0: verify that every result lies inside its group and does not overlap metadata, and
+  // verify every invariant of the state after each `check_every` operations.
   std::uint64_t check_every = 0;
   AddAccounts keep = nullptr;  // may be empty
 };

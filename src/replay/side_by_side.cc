@@ -9,8 +9,8 @@
 namespace e4r::replay {
 namespace {
 
-// Few enough to stay in the cache beside an engine's state, and enough to keep that state there for
-// a while.
+// Few enough that they stay in the cache together with an engine's state, and enough that an engine
+// runs for a while with its state in the cache.
 constexpr std::size_t kOpsAtOnce = 512;
 
 // Reads the next operations; empty at the end.

@@ -14,39 +14,40 @@
 
 namespace e4r::replay {
 
-// How an engine came through a trace.
+// The result of one engine's run.
 struct LockstepEnd {
   Status status;
-  double seconds = 0;  // of the engine's own work
+  double seconds = 0;  // time of the engine's own work
 };
 
-// Takes engines through one trace. Reads a batch of operations once; each engine, in the order of
-// `engines`, does these before the next batch is read. Each result is the one that the engine gives
-// alone. If an engine fails, the others go on. All engines must take the operations in the order of
-// `ops` (Engine::schedule). `wanted`: asked now and then whether an engine is to go on; if not, it
-// ends with the Error "stopped". May be empty.
+// Runs several engines over one trace. Reads a batch of operations once; each engine, in the order
+// of `engines`, processes it before the next batch is read. Each engine gives the same result as if
+// it ran alone. If an engine fails, the others continue. All engines must process the operations in
+// the order of `ops` (Engine::schedule). `wanted` is called at intervals; if it returns false for
+// an engine, that engine ends with the Error "stopped". May be empty.
 [[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(
     OpReader& ops, std::span<Engine* const> engines,
     const std::function<bool(const Engine&)>& wanted = nullptr);
 
 // A replay with several writers, each of which the caller advances. A writer's operations (those on
-// its files, see writer_of) keep their recorded order. Operations of two writers come in any order.
-// An operation without a file, such as a commit, takes effect when the first writer passes it.
+// its files, see writer_of) keep their recorded order. Operations of different writers may come in
+// any order. An operation without a file, such as a commit, takes effect when the first writer
+// passes it.
 class SideBySide {
  public:
-  // `ops` and everything that `engine` refers to must outlive the object. `writers`: at least 1,
-  // and the number that the engine was made for.
+  // `ops` and everything that `engine` refers to must outlive the object. `writers` is at least 1,
+  // and the number for which the engine was made.
   SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers);
 
-  // The number of the decision of the writer's next request in the trace, from 1. Empty if the
-  // writer has no request left; then its remaining operations are done.
+  // Returns the decision number, from 1, of the writer's next request in the trace. If the writer
+  // has no request left, does its remaining operations and returns nullopt.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
-  // Does what the writer did before that request, such as frees. Afterwards the engine's
-  // LockOperations cover this alone. The Error is the decider's.
+  // Does the writer's operations before that request, such as frees. Afterwards the engine's
+  // LockOperations cover only these. The Error is the decider's.
   [[nodiscard]] Status prepare(unsigned writer);
-  // Prepares the request if nobody did, then serves it on a CPU (by default the recorded one) while
-  // other CPUs hold `held`. Afterwards the engine's LockOperations cover this request alone, one
-  // entry for each request that it needed. The Error is the decider's.
+  // Calls prepare() if that was not done, then serves the request on a CPU (by default the recorded
+  // one) while other CPUs hold `held`. Afterwards the engine's LockOperations cover only this
+  // request, with one entry for each request that it took. The Error is the decider's.
   [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
                              const allocator::HeldLocks* held = nullptr);
   // Ends the replay after the last request.
@@ -69,9 +70,9 @@ class SideBySide {
 
   const OpList& ops_;
   std::unique_ptr<Engine> engine_;
-  LockOperations* locks_;  // of the engine; null if nobody asked for them
+  LockOperations* locks_;  // the engine's account; null if it has none
   std::vector<Writer> writers_;
-  std::vector<std::size_t> shared_;  // operations of no file
+  std::vector<std::size_t> shared_;  // operations without a file
   std::size_t next_shared_ = 0;
 };
 

@@ -142,8 +142,8 @@ bool Translation::overlap(Runs::const_iterator after, std::uint64_t block,
   return block < before->first + before->second.len;
 }
 
-// Forgets what the trace said of these blocks before: it has them allocated twice without a free in
-// between. `it` is the first run that does not begin before them.
+// Forgets the earlier owners of these blocks, for a trace that allocates blocks twice without a
+// free in between. `it` is the first run that does not begin before them.
 void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::uint64_t len) {
   const auto overlaps = [&](Runs::const_iterator run) {
     return run != runs_.end() && run->first < block + len && block < run->first + run->second.len;
@@ -160,7 +160,7 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
   }
 }
 
-// The run that holds the recorded block; the end if no run does.
+// The run that holds the recorded block, or the end iterator if no run does.
 Translation::Runs::const_iterator Translation::holder(std::uint64_t key) const {
   const auto has = [&](Runs::const_iterator run) { return key - run->first < run->second.len; };
   if (recent_ != runs_.end() && has(recent_)) return recent_;

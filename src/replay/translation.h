@@ -27,7 +27,8 @@ class FileLayout {
   [[nodiscard]] const FileExtent* find(std::uint64_t logical) const {
     return logical >= end() ? nullptr : find_below_end(logical);
   }
-  // The nearest extent wholly below `logical`, or at or above it; null if there is no such extent.
+  // The nearest extent that lies wholly below `logical`, and the nearest at or above it; null if
+  // there is no such extent.
   [[nodiscard]] const FileExtent* left_of(std::uint64_t logical) const;
   [[nodiscard]] const FileExtent* right_of(std::uint64_t logical) const {
     return logical >= end() ? nullptr : &extents_[first_ending_after(logical)];
@@ -36,7 +37,7 @@ class FileLayout {
   [[nodiscard]] std::span<const FileExtent> extents() const { return extents_; }
 
  private:
-  // One past the last file block, where the file grows; 0 for an empty file.
+  // One past the last file block; 0 for an empty file.
   [[nodiscard]] std::uint64_t end() const { return extents_.empty() ? 0 : extents_.back().end(); }
   [[nodiscard]] const FileExtent* find_below_end(std::uint64_t logical) const;
   [[nodiscard]] std::size_t first_ending_after(std::uint64_t logical) const;
@@ -47,21 +48,21 @@ class FileLayout {
 // Files by inode. Adding or removing a file moves the others.
 using FileLayouts = boost::unordered_flat_map<std::uint64_t, FileLayout>;
 
-// The writer of a file. Files are dealt out to writers one by one.
+// The writer of a file. Files are assigned to writers in turn, by inode number.
 [[nodiscard]] constexpr unsigned writer_of(std::uint64_t ino, unsigned writers) {
   return static_cast<unsigned>(ino % writers);
 }
 
-// Knows which file block or metadata block each recorded device block holds, and where the replay
-// has put it. A block that the trace did not allocate stands for itself.
-// Each of several writers has recorded blocks of its own. They are served in another order than the
-// recorded one, so one writer may ask for a block before another has freed it.
+// Maps each recorded device block to the file block or metadata block that it holds, and to its
+// place in the replay. A block that the trace did not allocate maps to itself. With several
+// writers, each has its own recorded blocks, because requests are not in the recorded order: one
+// writer may get a block before another has freed it.
 class Translation {
  public:
-  // `writers`: writer_of() tells the writer of a file.
+  // `writers` is the argument for writer_of(), which gives the writer of a file.
   explicit Translation(unsigned writers = 1) : writers_(writers) {}
 
-  // The file's blocks in the replay. Valid until another file is named or forgotten.
+  // The file's blocks in the replay. Valid until file() or forget() is called for another file.
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
   [[nodiscard]] const FileLayouts& files() const { return files_.all(); }
 
@@ -73,15 +74,16 @@ class Translation {
   void recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
                          std::uint64_t len);
 
-  // Where a recorded block of the file is in the replay: itself if the trace did not allocate it, 0
-  // if the replay has no place for it.
+  // The place of a recorded block of the file in the replay: the block itself if the trace did not
+  // allocate it, 0 if the replay found no place for it.
   [[nodiscard]] std::uint64_t find(std::uint64_t ino, std::uint64_t block) const;
 
   // The kernel freed recorded blocks of the file. Forgets them and appends to `out` the ranges to
   // free in the replay, with neighbours joined.
   void free(std::uint64_t ino, const BlockRange& recorded, std::vector<BlockRange>& out);
 
-  // The inode is gone. Appends the blocks that the replay still holds for it, and forgets the file.
+  // The inode was deleted. Appends the blocks that it still owns in the replay to `out`, and
+  // forgets the file.
   void forget(std::uint64_t ino, std::vector<BlockRange>& out);
 
  private:

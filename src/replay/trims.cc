@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
 
-// How far a thread's FITRIM has come.
+// The progress of a thread's FITRIM.
 struct Call {
   std::uint32_t number = 0;
   std::uint32_t group = 0;
@@ -26,7 +26,7 @@ bool goes_on(const Call& call, const Op& op) {
   return call.to_the_end && op.group > call.group && op.start == 0;
 }
 
-// Reads operations one by one.
+// Collects the FITRIM calls from the operations of a trace.
 class Trims {
  public:
   Trims(const Geometry& geometry, bool discards_recorded, bool warm)
@@ -74,8 +74,8 @@ class Trims {
   std::vector<RecordedTrim> trims_;
   std::vector<std::uint32_t> shortest_;  // run, by call
   std::unordered_map<std::uint32_t, Call> threads_;
-  std::unordered_set<std::uint32_t> known_;  // groups of which the trace has shown something
-  // Indices into trims_ of the trims that came to a group before that.
+  std::unordered_set<std::uint32_t> known_;  // groups in which the trace has freed or trimmed
+  // Indices into trims_ of each group's first trim, unless the trace freed in the group before.
   std::unordered_set<std::size_t> first_;
 };
 

@@ -10,20 +10,22 @@
 
 namespace e4r::replay {
 
-// FITRIM at one group, as a trace shows it: an ext4_trim_all_free and the ext4_discard_blocks
-// events of its thread that follow. No event has the minlen of the FITRIM. The shortest run that a
-// call has sent stands for it: then the call has sent all runs of a group that are as long.
+// The part of a FITRIM call for one group, as recorded: an ext4_trim_all_free event and the
+// ext4_discard_blocks events of its thread that follow. No event has the minlen of the FITRIM. The
+// length of the shortest run that a call sent takes its place, since the call sent all runs of a
+// group that are at least that long.
 struct RecordedTrim {
   std::uint32_t call = 0;    // the number of the FITRIM, from 0
   std::uint32_t minlen = 0;  // clusters
-  std::uint64_t sent = 0;    // runs of this group
+  std::uint64_t sent = 0;    // number of runs of this group
 };
 
-// The trims of the whole trace, in the order of Op::request of Op::Kind::trim_group. A call
-// continues when its thread comes to a later group and both groups are trimmed whole. If the trace
-// has no ext4_discard_blocks, every run is long enough. `warm`: the file system had been mounted
-// before the trace. Then a group of which nothing is sent had been trimmed before, unless the trace
-// has freed something in it, and no run of it is long enough.
+// The trims of the whole trace, in the order of Op::request of Op::Kind::trim_group. A trim belongs
+// to the same call as the thread's previous one if its group is later and both groups are trimmed
+// whole. If the trace has no ext4_discard_blocks, every run counts as long enough. `warm` says that
+// the file system had been mounted before the trace. In that case, a group from which nothing is
+// sent had been trimmed before, unless the trace has freed clusters in it, and none of its runs
+// counts as long enough.
 [[nodiscard]] Result<std::vector<RecordedTrim>> recorded_trims(trace::EventSource& events,
                                                                const Geometry& geometry,
                                                                bool discards_recorded, bool warm);

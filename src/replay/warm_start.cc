@@ -25,11 +25,12 @@ using trace::Event;
 using trace::EventKind;
 namespace bitmap = state::bitmap;
 
-// A file block that no request asks for.
+// A file block that no request can name.
 constexpr std::uint32_t kNowhereInFile = UINT32_MAX;
 
-// Reads a trace for preallocations that existed before it. It uses or gives back clusters that it
-// has not handed out, preallocated or freed before.
+// Collects evidence from a trace for preallocations that existed before it: the trace uses or gives
+// back clusters of such a preallocation without having allocated, preallocated or freed them
+// before.
 class Evidence {
  public:
   Evidence(const state::Source& source, std::uint64_t stream_req)
@@ -60,10 +61,10 @@ class Evidence {
 
   // Clusters of preallocations that the trace shows.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
-  // If false, a search may have found what had been a preallocation before.
+  // If false, a search may have found clusters that had been in a preallocation at the start.
   [[nodiscard]] bool shows_releases() const { return shows_releases_; }
 
-  // What the trace shows of a group's free clusters at the start.
+  // Evidence from the trace about a group's free clusters at the start.
   [[nodiscard]] FreeEvidence evidence_of(std::uint32_t group) const {
     FreeEvidence out;
     out.known_free = known_free(group);
@@ -103,7 +104,7 @@ class Evidence {
   }
   struct Asked {
     std::uint16_t cpu = 0;
-    std::uint64_t size = 0;  // lower bound of the file's size in blocks
+    std::uint64_t size = 0;  // blocks; a lower bound of the file's size
   };
   struct InFile {
     std::uint64_t ino = 0;
@@ -113,7 +114,8 @@ class Evidence {
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
   }
-  // A search has found the extent, and nothing had happened to it. So it was in no preallocation.
+  // A search has found an extent that the trace had not named before. So it was in no
+  // preallocation.
   void note_free(const trace::RecordedExtent& found) {
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
     const auto whole = span(found.group, found.start, found.len);
@@ -125,9 +127,10 @@ class Evidence {
     }
     if (from < whole.upper()) known_free_.add(Span::right_open(from, whole.upper()));
   }
-  // A search says how it has split the buddy's last chunk that it took: its clusters were all free.
-  // A chunk and its neighbour that are both free are one chunk. So the neighbour was not all free.
-  // If nothing was split, the last chunk is known, too (6.1: mb_mark_used).
+  // A closing event shows how the search split the last buddy chunk that it took. All clusters of
+  // that chunk were free. If its buddy had been free as well, the two would have been one chunk, so
+  // the buddy was not entirely free. If no chunk was split, the last chunk is also known (6.1:
+  // mb_mark_used).
   void note_chunk(const Event& e) {
     const trace::RecordedExtent& found = e.result;
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
@@ -148,7 +151,7 @@ class Evidence {
         is_new(found.group, neighbour.first, neighbour.count))
       add_not_all_free(not_all_free_[found.group], neighbour);
   }
-  // Chunks that share clusters lie in each other. The smaller one says more.
+  // Of two chunks that overlap, one contains the other. The smaller one is stronger evidence.
   static void add_not_all_free(std::vector<ClusterRange>& parts, const ClusterRange& part) {
     const auto is_in = [](const ClusterRange& inner, const ClusterRange& outer) {
       return outer.first <= inner.first && inner.end() <= outer.end();
@@ -157,7 +160,7 @@ class Evidence {
     std::erase_if(parts, [&](const ClusterRange& p) { return is_in(part, p); });
     parts.push_back(part);
   }
-  // The last of the chunks that a run of free clusters consists of.
+  // The last of the buddy chunks that make up a run of free clusters.
   [[nodiscard]] static ClusterRange last_chunk(std::uint32_t start, std::uint32_t end) {
     while (true) {
       const std::uint32_t aligned = start == 0 ? UINT32_MAX : start & -start;
@@ -166,7 +169,7 @@ class Evidence {
       start += count;
     }
   }
-  // Whether the clusters are free on disk, and nothing has happened to them yet.
+  // Whether the clusters are free on disk and no event has named them yet.
   [[nodiscard]] bool is_new(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
     if (len == 0 || !geometry_.holds(group, start, len)) return false;
     return !boost::icl::intersects(touched_, span(group, start, len)) &&
@@ -174,7 +177,7 @@ class Evidence {
                              static_cast<std::uint32_t>(len));
   }
 
-  // The first goal that a search for a stream shows is from before the trace.
+  // The goal of the first search of a stream was set before the trace.
   void note_stream(const Event& e) {
     if ((e.flags & mb::stream_alloc) == 0 || !streams_seen_.insert(e.ino % kStreams).second) return;
     if (e.goal_ex.group >= geometry_.groups) return;
@@ -216,16 +219,16 @@ class Evidence {
     return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
   }
 
-  // A file's preallocation begins where the file's blocks before it end, or ends where later blocks
-  // begin.
+  // A file's preallocation begins right after blocks of the file, or ends right before later
+  // blocks.
   void note_neighbours(const Event& e) {
     if (e.left_block != 0 && is_new_at(e.left_block + 1))
       begins_at_[e.left_block + 1] = {e.ino, e.left_logical + 1};
     if (e.right_block != 0 && is_new_at(e.right_block - 1))
       ends_at_[e.right_block] = {e.ino, e.right_logical};
-    // Without extents the goal is the nearest block of the file before the request (6.1:
-    // ext4_find_near). Among several requests with that goal, the first one in the file is the
-    // nearest. It is taken to be right behind that block.
+    // Without extents, the goal is the nearest block of the file before the request (6.1:
+    // ext4_find_near). Of several requests with that goal, the one with the lowest file block is
+    // the nearest. It is assumed to follow that block directly.
     if (e.left_block == 0 && e.right_block == 0 && e.logical > 0 && is_old_at(e.goal)) {
       const auto logical =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(e.logical - 1, kNowhereInFile));
@@ -246,15 +249,15 @@ class Evidence {
     return kNowhereInFile - geometry_.blocks_per_group;
   }
   [[nodiscard]] bool is_placed(const PlantedPrealloc& pa) const { return pa.logical < nowhere(); }
-  // Whether the clusters up to `end` can belong to the same preallocation, which is in use up to
-  // `first`.
+  // Whether the clusters [first, end) can belong to the same preallocation, whose clusters before
+  // `first` are in use.
   [[nodiscard]] bool reaches(const PlantedPrealloc& pa, std::uint32_t first,
                              std::uint32_t end) const {
     const std::uint32_t behind = pa.start + pa.len;
     return first >= behind && end - pa.start <= kLongestPrealloc &&
            bitmap::all_set(source_.groups[pa.group].words, behind, first - behind);
   }
-  // A block of the same file behind it, with nothing free in between, was handed out of the same
+  // A later block of the same file, with no free cluster in between, came from the same
   // preallocation.
   void reach_to_old(PlantedPrealloc& pa) const {
     if (pa.kind != Prealloc::Kind::inode) return;
@@ -271,7 +274,7 @@ class Evidence {
       pa.len = clusters + 1;
     }
   }
-  // Pieces of an inode that continue each other both in the file and on disk are one preallocation.
+  // Pieces of one inode that are contiguous both in the file and on disk are one preallocation.
   void merge_pieces() {
     std::vector<PlantedPrealloc*> order;
     for (PlantedPrealloc& pa : found_)
@@ -295,7 +298,7 @@ class Evidence {
     }
     std::erase_if(found_, [](const PlantedPrealloc& pa) { return pa.len == 0; });
   }
-  // The first file block of an inode preallocation that is given back.
+  // The first file block of an inode preallocation that is released.
   [[nodiscard]] std::uint32_t logical_of(const Event& release) const {
     const auto begin = begins_at_.find(release.block);
     if (begin != begins_at_.end() && begin->second.ino == release.ino) return begin->second.logical;
@@ -313,7 +316,7 @@ class Evidence {
     pa.kind = kind;
     pa.group = geometry_.group_of(e.block);
     pa.start = geometry_.cluster_in_group(e.block);
-    // The event counts clusters, for inode and group preallocations alike.
+    // The event counts clusters for both inode and group preallocations.
     pa.len = static_cast<std::uint32_t>(std::min<std::uint64_t>(e.count, UINT32_MAX));
     pa.owner = kind == Prealloc::Kind::inode ? e.ino : PlantedPrealloc::kNobody;
     pa.logical = logical_of(e);
@@ -321,7 +324,7 @@ class Evidence {
     touch(pa.group, pa.start, pa.len);
   }
 
-  // A piece that continues the clusters of another piece of the same owner belongs to the same
+  // A piece that follows another piece of the same owner directly belongs to the same
   // preallocation.
   void join(const PlantedPrealloc& piece) {
     shown_ += piece.len;
@@ -344,7 +347,7 @@ class Evidence {
   // In clusters. A goal is normalized to at most 8 MiB (6.1: ext4_mb_normalize_request).
   static constexpr std::uint32_t kLongestPrealloc = 2048;
 
-  // More stream goals than any kernel keeps. One inode of each residue is enough.
+  // More stream goals than any kernel keeps. One inode per residue is enough.
   static constexpr std::uint64_t kStreams = 1 << 16;
 
   const Geometry& geometry_;
@@ -356,12 +359,12 @@ class Evidence {
   std::uint64_t shown_ = 0;
   bool shows_releases_ = false;
   std::unordered_map<std::uint32_t, Asked> asked_;  // the last request of each thread
-  // Where a file's preallocation may begin, and what may lie behind one: by block.
+  // By block: where a file's preallocation may begin, and the blocks that may follow one.
   std::unordered_map<std::uint64_t, InFile> begins_at_;
   std::unordered_map<std::uint64_t, InFile> ends_at_;
-  std::map<std::uint64_t, InFile> before_;  // by block: blocks from before the trace
+  std::map<std::uint64_t, InFile> before_;  // by block: blocks allocated before the trace
   std::vector<PlantedPrealloc> found_;
-  // Indices into found_, by the cluster behind the preallocation.
+  // Indices into found_, by the cluster after the preallocation.
   std::unordered_map<std::uint64_t, std::size_t> by_end_;
   std::vector<allocator::PlantedStreamGoal> streams_;
   std::unordered_set<std::uint64_t> streams_seen_;
@@ -376,8 +379,8 @@ std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t
   return words;
 }
 
-// The rests of CPUs' preallocations in a group. The trace shows what it uses of them. They end
-// where the chunks end that they were cut from.
+// The remainders of CPUs' preallocations in a group. The trace shows only the clusters that it
+// uses. A remainder extends to the end of the chunk from which the preallocation was cut.
 class Rests {
  public:
   Rests(const Geometry& geometry, const std::vector<std::uint64_t>& words,
@@ -397,9 +400,9 @@ class Rests {
     }
   }
   [[nodiscard]] bool empty() const { return rests_.empty(); }
-  // The group's bitmap with them in use.
+  // The group's bitmap with the remainders in use.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const { return words_; }
-  // Adds them to their preallocations. Returns their clusters.
+  // Adds the remainders to their preallocations. Returns their number of clusters.
   std::uint64_t take() {
     std::uint64_t clusters = 0;
     for (const auto& [pa, rest] : rests_) {
@@ -414,7 +417,7 @@ class Rests {
   std::vector<std::pair<PlantedPrealloc*, std::uint32_t>> rests_;
 };
 
-// Puts groups in front of others in an order given by ranks.
+// Moves groups before others in an order given by ranks.
 class Ranking {
  public:
   Ranking(std::vector<std::uint32_t>& rank, std::uint32_t group_count) : rank_(rank) {
@@ -475,7 +478,7 @@ void WarmStart::put_into(allocator::Model& model) const {
       model.allocator().plant(pa);
     }
   model.allocator().plant(streams);
-  // The kernel lowers its mark of the first free cluster at once, but does not always raise it.
+  // The kernel lowers bb_first_free at once, but does not always raise it.
   for (const state::MbGroup& shown : groups) {
     if (shown.number >= state.group_count()) continue;
     state::Group& group = state.group(shown.number);

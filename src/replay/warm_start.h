@@ -21,69 +21,72 @@ namespace e4r::replay {
 
 struct Checkpoint;
 
-// What a file system that has been mounted for a while holds in memory when a recording begins, and
-// no bitmap shows. Every buddy is loaded, because reading mb_groups loads them.
+// The in-memory state of a file system that was mounted before a recording began, as far as bitmaps
+// do not show it. Every buddy is loaded, because reading mb_groups loads them.
 struct WarmStart {
-  // The recorded kernel took `group` although `other` would have come first. So `group` is in front
-  // on the list that has held both from the start.
+  // The recorded kernel took `group` although `other` would have come first. So `group` comes
+  // before `other` on the list that has held both since the start.
   struct Precedence {
     state::OrderLists lists = state::OrderLists::largest;
     std::uint32_t group = 0;
     std::uint32_t other = 0;
   };
 
-  // Preallocations of one group that the counters of mb_groups alone show. Several answers may
-  // explain them.
+  // Preallocations of one group that are known only from the counters of mb_groups. Several answers
+  // may explain the counters.
   struct Hidden {
     std::uint32_t group = 0;
-    std::size_t taken = 0;  // index of the answer that is taken
+    std::size_t taken = 0;  // index of the answer in use
     std::vector<std::vector<ClusterRange>> answers;
 
     [[nodiscard]] const std::vector<ClusterRange>& runs() const { return answers[taken]; }
   };
 
-  std::vector<allocator::PlantedPrealloc> preallocs;  // that events show
+  std::vector<allocator::PlantedPrealloc> preallocs;  // those that events show
   std::vector<Hidden> hidden;
   std::vector<allocator::PlantedStreamGoal> streams;
   std::vector<state::MbGroup> groups;  // as given
-  // The order in which groups came to their lists, on kernels that have such lists. Only the groups
-  // that searches take show it, so Session works it out while it follows the trace. Indexed by
-  // group; empty: ascending.
+  // The order in which groups joined their lists, on kernels that have such lists. Only the groups
+  // that searches take show it, so Session derives it while it follows the trace. Indexed by group;
+  // empty: ascending.
   std::vector<std::uint32_t> rank_by_largest, rank_by_average;
-  std::uint64_t precedences = 0;  // number of precedences learnt
-  // All of it, if a recorder has kept it; then only what is learnt counts beside it.
+  std::uint64_t precedences = 0;  // number of precedences learned
+  // The complete state, if a recorder has kept it. Then only learned precedences are used besides
+  // it.
   std::shared_ptr<const Checkpoint> checkpoint;
-  std::vector<Precedence> behind_checkpoint;  // learnt
-  // Puts groups in front of others, one after the other.
+  std::vector<Precedence> behind_checkpoint;  // learned precedences
+  // Applies the precedences one after the other.
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 
-  // Clusters of preallocations: shown by the trace, which uses them or gives them back but does not
-  // make them; placed by the counters of mb_groups alone; and those without a known place.
+  // Clusters of preallocations: those that the trace shows, because it uses or releases them but
+  // does not make them; those placed only by the counters of mb_groups; and those whose position is
+  // unknown.
   std::uint64_t shown_by_trace = 0;
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;
   std::uint64_t groups_not_explained = 0;  // groups whose counters still differ from the kernel's
 
-  // How many preallocations and stream goals it has.
+  // The number of preallocations, and the number of stream goals.
   [[nodiscard]] std::size_t prealloc_count() const;
   [[nodiscard]] std::size_t stream_count() const;
 
-  // Puts all of it into the state, and loads every group.
+  // Puts the warm start into the model's state, and loads every group.
   void put_into(allocator::Model& model) const;
 };
 
-// Makes a policy's model of the start image. `warm`: what the file system held in memory; null if
-// it had just been mounted.
+// Makes a policy's model of the start image. `warm` is the state in memory; null if the file system
+// had just been mounted.
 [[nodiscard]] std::unique_ptr<allocator::Model> make_model(const state::Source& source,
                                                            const allocator::Policy& policy,
                                                            const allocator::Tunables& tunables,
                                                            const WarmStart* warm);
 
-// Deduces the warm start from the start image, the events, and mb_groups of the moment of the image
-// (may be empty). It uses the model of Linux 6.1. Blocks handed out of a preallocation are in use
-// on disk. So the rest of a preallocation begins or ends a run of clusters that are free there,
-// unless the file has gone (hidden_runs.h). `stream_req`: mb_stream_req of the recorded kernel in
-// blocks. A file of at most this size takes blocks from a CPU's preallocations.
+// Deduces the warm start from the start image, the events, and the contents of mb_groups at the
+// time of the image (may be empty). Uses the model of Linux 6.1. Blocks handed out of a
+// preallocation are in use on disk. So the rest of a preallocation begins or ends a run of clusters
+// that are free on disk, unless the file was deleted (hidden_runs.h). `stream_req` is the recorded
+// kernel's mb_stream_req in blocks; a file of at most this size takes blocks from a CPU's
+// preallocations.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
                                                   const std::vector<state::MbGroup>& groups,
