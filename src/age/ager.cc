@@ -27,7 +27,7 @@ void EverUsed::add(std::uint64_t first, std::uint64_t count) {
 
 std::uint64_t EverUsed::pieces(std::uint32_t bits) const {
   std::uint64_t out = 0;
-  std::uint64_t next = 0;  // the first block of a piece that is not counted yet
+  std::uint64_t next = 0;  // start of the first piece that has not been counted
   for (std::uint64_t block = 0; block < blocks_count_; ++block) {
     if (block < next || !used_[block]) continue;
     ++out;
@@ -38,11 +38,12 @@ std::uint64_t EverUsed::pieces(std::uint32_t bits) const {
 
 namespace {
 
-// A process begins in one of sixteen parts of a group (ext4_inode_to_goal_block).
+// A process starts its files in one of sixteen parts of a group (ext4_inode_to_goal_block).
 constexpr std::uint64_t kColours = 16;
-// A flex group of at least so many groups keeps its first group for directories.
+// A flex group of at least this many groups reserves its first group for directories.
 constexpr std::uint32_t kFlexWithDirectories = 4;
-// The most blocks that delayed allocation requests at a time (MAX_WRITEPAGES_EXTENT_LEN).
+// The maximum number of blocks that delayed allocation requests at a time
+// (MAX_WRITEPAGES_EXTENT_LEN).
 constexpr std::uint64_t kDelayedBlocks = 2048;
 
 }  // namespace
@@ -66,12 +67,13 @@ Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions
     if (!source.groups[group].corrupt)
       free_ += geometry_.to_blocks(
           state::bitmap::count_clear(source.groups[group].words, geometry_.clusters_in(group)));
-  // A fiftieth of the file system, at most 4,096 clusters (ext4_set_resv_clusters).
+  // One fiftieth of the file system, at most 4,096 clusters (ext4_set_resv_clusters).
   const std::uint64_t clusters = geometry_.blocks_count >> geometry_.cluster_bits;
   kept_back_ = geometry_.to_blocks(std::min<std::uint64_t>(clusters / 50, 4096));
 }
 
-// Makes room for a slot. There are as many slots as inodes: millions on a large disk.
+// Makes room for a slot on demand. There are as many slots as inodes, which is millions on a large
+// disk.
 void Ager::reach(std::uint32_t slot) {
   if (slot < files_.size()) return;
   const std::size_t reached = std::min(
@@ -114,14 +116,14 @@ Status Ager::apply(const Operation& operation) {
   }
 }
 
-// Writes back what is dirty, and commits.
+// Writes back all dirty data, and commits.
 Status Ager::sync() {
   for (const std::uint32_t slot : dirty_) E4R_CHECK(write_back(slot, is_open_[slot]));
   dirty_.clear();
   return commit();
 }
 
-// Allocates what waits for that in a file.
+// Allocates the file's blocks that wait for writeback.
 Status Ager::write_back(std::uint32_t slot, bool open) {
   if (!is_dirty_[slot]) return {};
   is_dirty_[slot] = false;
@@ -137,7 +139,8 @@ Status Ager::write_back(std::uint32_t slot, bool open) {
     E4R_TRY([[maybe_unused]] const bool done,
             map_holes(part, span.lower(), span.upper(), kDelayedBlocks));
   }
-  // Nothing waits for writeback any more, and no program writes (ext4_da_update_reserve_space).
+  // No block waits for writeback any more, and no program has the file open for writing
+  // (ext4_da_update_reserve_space).
   if (!open) decider_.discard_inode(options_.inodes[slot], 0);
   return decider_.status();
 }
@@ -150,7 +153,7 @@ Status Ager::commit() {
   return decider_.status();
 }
 
-// Neighbours in one group that one transaction freed are one run.
+// Adjacent extents of one group that one transaction freed are one run.
 void Ager::count_freed() {
   std::sort(freed_.begin(), freed_.end(),
             [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
@@ -181,7 +184,8 @@ Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
   return {};
 }
 
-// Allocates the blocks of the file's size that it does not have yet. `had`: its size before.
+// Allocates the blocks that the file needs for its size and does not have yet. `had` is its
+// previous size.
 Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   const std::uint32_t bits = geometry_.block_bits;
   const std::uint64_t blocks = (bytes_[slot] + (1ull << bits) - 1) >> bits;
@@ -190,7 +194,8 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   const bool delayed = options_.writing == Writing::delayed && unit == 0;
   while (files_[slot].end() < blocks) {
     const std::uint64_t have = files_[slot].end();
-    // The size grows page by page. A page exists before its blocks count into the size.
+    // The size grows page by page. The blocks of a page are allocated before the size includes
+    // them.
     constexpr std::uint64_t kPageBytes = 4096;
     const std::uint64_t page = (have << bits) / kPageBytes * kPageBytes;
     const std::uint64_t i_size = delayed ? bytes_[slot] : std::max(had, page);
@@ -205,12 +210,12 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   return {};
 }
 
-// The file's extsize in blocks; 0: it has no extsize.
+// The file's extsize in blocks; 0 if it has none.
 std::uint32_t Ager::extsize(std::uint32_t slot) const {
   return allocator::extsize_of(options_.align, options_.tunables, options_.inodes[slot]);
 }
 
-// Blocks that could not be allocated were not written (ENOSPC).
+// Removes blocks that could not be allocated from the file's size; they were not written (ENOSPC).
 void Ager::cut_short(std::uint32_t slot) {
   const std::uint64_t kept = std::min(bytes_[slot], files_[slot].end() << geometry_.block_bits);
   tally_.lost_bytes += bytes_[slot] - kept;
@@ -232,7 +237,8 @@ Result<bool> Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::
   return !given;
 }
 
-// Asks for the part of a file, which must be a hole. False: the allocator refused.
+// Requests blocks for a part of a file, which must be a hole. Returns false if the allocator
+// refused.
 Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::string_view what) {
   const ExtentTree& file = files_[part.slot];
   allocator::Request request;
@@ -275,7 +281,7 @@ Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::strin
   return true;
 }
 
-// Whether so many blocks more can be promised (ext4_has_free_clusters).
+// Whether `blocks` more blocks can be reserved (ext4_has_free_clusters).
 bool Ager::has_room(std::uint64_t blocks, bool reserved) const {
   return free_ >= blocks + reserved_ + (reserved ? 0 : kept_back_);
 }
@@ -319,8 +325,8 @@ Result<allocator::Decision> Ager::decide(const allocator::Request& request, std:
   allocator::Decision decision = decider_.allocate(request, nullptr);
   E4R_CHECK(decider_.status());
   if (!decision.success && !freed_.empty()) {
-    // What was freed becomes usable when its transaction ends, and the kernel tries again
-    // (ext4_should_retry_alloc).
+    // Freed clusters can be allocated once their transaction ends, so the kernel commits and tries
+    // again (ext4_should_retry_alloc).
     E4R_CHECK(commit());
     decision = decider_.allocate(request, nullptr);
     E4R_CHECK(decider_.status());
@@ -345,7 +351,7 @@ Status Ager::empty(std::uint32_t slot) {
     reserved_ -= parts->second.reserved;
     dirty_parts_.erase(parts);
   }
-  is_dirty_[slot] = false;  // a file that was never written back needs no room
+  is_dirty_[slot] = false;  // a file that was never written back has no blocks to free
   was_emptied_[slot] = true;
   is_open_[slot] = false;
   return decider_.status();
@@ -353,12 +359,12 @@ Status Ager::empty(std::uint32_t slot) {
 
 void Ager::free(const BlockRange& run, bool file_data) {
   const bool at_once = geometry_.frees_at_once(file_data);
-  // A node has a cluster of its own.
+  // Each node has its own cluster.
   BlockRange left = {run.first, geometry_.whole_clusters_from(run.count)};
   free_ += left.count;
   while (left.count > 0) {
     const BlockRange here = geometry_.front_in_group(left);
-    // Just allocated blocks can always be given back.
+    // Blocks that were just allocated can always be given back.
     static_cast<void>(
         decider_.free(geometry_.group_of(here.first), geometry_.cluster_in_group(here.first),
                       static_cast<std::uint32_t>(geometry_.to_clusters(here.count)), file_data));

@@ -20,54 +20,55 @@
 namespace e4r::age {
 
 // The blocks of a device that were in use at the start or were written since. A thin volume or a
-// drive that gets no discards keeps room for all of them.
+// drive that receives no discards keeps space for all of them.
 class EverUsed {
  public:
   explicit EverUsed(const state::Source& source);
 
-  // Blocks [first, first + count) of the file system are written.
+  // Reports that blocks [first, first + count) were written.
   void add(std::uint64_t first, std::uint64_t count);
 
   [[nodiscard]] std::uint64_t blocks() const { return pieces(0); }
-  // The number of pieces of 2^bits blocks, counted from block 0, that hold such a block.
+  // The number of aligned pieces of 2^bits blocks that hold at least one such block.
   [[nodiscard]] std::uint64_t pieces(std::uint32_t bits) const;
 
  private:
   std::uint64_t blocks_count_;
-  std::vector<bool> used_;  // by block
+  std::vector<bool> used_;  // indexed by block
 };
 
 // When a file's blocks are allocated.
 enum class Writing : std::uint8_t {
-  // delalloc: at the next sync, at most 2,048 blocks at a time. A file that had been emptied is
-  // allocated when it is closed (auto_da_alloc).
+  // delalloc: at the next sync, at most 2,048 blocks at a time. Blocks of a file that had been
+  // emptied are allocated when it is closed (auto_da_alloc).
   delayed,
   direct,  // nodelalloc: block by block as it is written, while the file is open
 };
 
 struct AgerOptions {
   Writing writing = Writing::delayed;
-  // nodelalloc: the kernel spreads processes over sixteen parts of a group by their pid.
+  // Used with nodelalloc: the kernel spreads processes over sixteen parts of a group by their pid.
   std::uint32_t pid = 0;
-  // Which files have an extsize, and of how many blocks (policies/forcealign.cc). Such files are
-  // written without delayed allocation, an extsize at a time. Data whose request is refused is
-  // never written.
+  // Which files have an extsize, and its size in blocks (policies/forcealign.cc). Such files are
+  // written without delayed allocation, one extsize at a time. Data is not written if its request
+  // is refused.
   allocator::AlignRules align = {};
   allocator::Tunables tunables = {};
   std::vector<std::uint32_t> inodes;  // by slot; each must exist in the file system
-  // What a program does whose request finds no space: it ends, or the rest of that write is lost
-  // and it goes on. A superuser's program may use the blocks reserved for root.
+  // What a program does if a request finds no space. False: it ends. True: it continues, and the
+  // rest of that write is lost. A program of the superuser may use the blocks reserved for root.
   bool goes_on_when_full = false;
-  // The page cache has folios as large as the writes (Linux 6.16 on). A folio that an allocation
-  // covers in part gets a request of its own, and the next request begins behind it.
+  // The page cache uses folios as large as the writes (Linux 6.16 and later). If an allocation
+  // covers only part of a folio, the rest of the folio is a separate request, and the next request
+  // begins after the folio.
   bool large_folios = false;
-  // Told of requests that the kernel refuses before its allocator sees them; may be empty.
+  // Called for requests that the kernel refuses before its allocator sees them; may be empty.
   std::function<void(const allocator::Request&)> refused_early;
 };
 
-// What commits gave back, in the pieces that `-o discard` would send to the device. A piece is a
-// run of clusters that one transaction freed in one group (ext4_process_freed_data, Linux 6.1).
-// Without a journal, each freed extent is a piece.
+// The clusters that commits returned, in the pieces that `-o discard` would send to the device. A
+// piece is a run of clusters that one transaction freed in one group (ext4_process_freed_data,
+// Linux 6.1). Without a journal, each freed extent is a piece.
 struct FreedRuns {
   std::uint64_t runs = 0;
   std::array<std::uint64_t, 32> blocks = {};  // in runs of 2^i to 2^(i+1) - 1 blocks
@@ -78,18 +79,19 @@ struct FreedRuns {
 };
 
 struct AgerTally {
-  std::array<std::uint64_t, kOperationKinds> operations = {};  // by Operation::Kind
+  std::array<std::uint64_t, kOperationKinds> operations = {};  // indexed by Operation::Kind
   std::uint64_t requests = 0;                                  // to the allocator
   std::uint64_t tree_nodes = 0;                                // requests for nodes of extent trees
   std::uint64_t blocks = 0;                                    // blocks given to files
-  std::uint64_t aligned = 0;                                   // requests of files with an extsize
-  std::uint64_t refused = 0;     // aligned ones for which no aligned extent was found
+  std::uint64_t aligned = 0;                                   // requests for files with an extsize
+  std::uint64_t refused = 0;     // `aligned` requests for which no aligned extent was found
   std::uint64_t lost_bytes = 0;  // bytes that were not written because of a refusal or no space
-  // Requests without a result: there was no space. Only for programs that go on.
+  // Requests that failed for lack of space. Always 0 unless programs continue when the file system
+  // is full.
   std::uint64_t failed = 0;
-  std::uint64_t punched = 0;  // blocks that holes gave back
+  std::uint64_t punched = 0;  // blocks freed by punching holes
   FreedRuns freed;
-  allocator::DecisionHash hash;  // of all decisions
+  allocator::DecisionHash hash;  // hash of all decisions
 
   [[nodiscard]] std::uint64_t count(Operation::Kind kind) const {
     return operations[static_cast<std::size_t>(kind)];
@@ -97,20 +99,20 @@ struct AgerTally {
 };
 
 // Performs operations on a file system. Models the part of ext4 (Linux 6.1) between a system call
-// and the allocator that decides which requests are made. Inodes and directories exist from the
-// start. A file grows at its end (write, append), and is closed after each of these operations, or
-// it is written at any place (the operations with an offset), and stays open until it is closed:
-// not both. Requests of fallocate and of direct I/O come from their writer's CPU, those of
-// writeback from CPU 0. With bigalloc, a file's part of a cluster counts as mapped to the cluster's
-// end: the kernel makes no request for what lies there (get_implied_cluster_alloc).
+// and the allocator, which determines the allocation requests. Inodes and directories exist from
+// the start. A file either grows at its end (write, append) and is closed after each operation, or
+// is written at any offset and stays open until a close operation; one file cannot do both.
+// Requests from fallocate and direct I/O come from their writer's CPU, those from writeback from
+// CPU 0. With bigalloc, the rest of a file's last cluster counts as mapped: the kernel makes no
+// request for it (get_implied_cluster_alloc).
 class Ager {
  public:
-  // `decider` decides for the file system of `source`, with every group loaded. Both must outlive
-  // the object. The file system must map files by extents.
+  // `decider` must decide for the file system of `source` and have every group loaded. Both must
+  // outlive the object. The file system must use extents.
   Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options);
 
-  // The Error: the file system is full, the slot does not exist, the decider cannot go on, or
-  // "stopped" (util/parallel.h).
+  // Errors: the file system is full; the slot does not exist; the decider failed; "stopped"
+  // (util/parallel.h).
   [[nodiscard]] Status apply(const Operation& operation);
 
   [[nodiscard]] const state::FsState& state() const { return decider_.state(); }
@@ -120,27 +122,27 @@ class Ager {
   [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
   [[nodiscard]] const AgerTally& tally() const { return tally_; }
   [[nodiscard]] const EverUsed& ever_used() const { return ever_used_; }
-  // By slot. Files behind the last one are empty.
+  // The files by slot. Files with higher slots are empty.
   [[nodiscard]] const std::vector<ExtentTree>& files() const { return files_; }
 
  private:
-  // What a part of a file asks the allocator for.
+  // The parameters of requests for a part of a file.
   struct Part {
     std::uint32_t slot = 0;
     std::uint64_t logical = 0;
-    std::uint64_t blocks = 0;    // at most so many
+    std::uint64_t blocks = 0;    // at most this many
     std::uint64_t i_size = 0;    // bytes
-    std::uint64_t grows_to = 0;  // the file's size grows with what is allocated, up to this; bytes
+    std::uint64_t grows_to = 0;  // bytes; limit to which allocations extend the file
     std::uint64_t folio = 1;     // blocks
-    std::uint32_t flags = 0;     // beside hint_data
+    std::uint32_t flags = 0;     // in addition to hint_data
     bool open = true;            // a program has the file open for writing
     std::uint32_t cpu = 0;
   };
-  // What of a file waits for writeback.
+  // The part of a file that waits for writeback.
   struct Dirty {
-    BlockSet blocks;             // of the file
-    std::uint64_t reserved = 0;  // blocks that were promised to it
-    std::uint64_t folio = 1;     // blocks of a folio
+    BlockSet blocks;             // file blocks
+    std::uint64_t reserved = 0;  // blocks reserved for it
+    std::uint64_t folio = 1;     // blocks per folio
   };
 
   void reach(std::uint32_t slot);
@@ -151,8 +153,8 @@ class Ager {
   Status preallocate(const Operation& operation);
   Status punch(const Operation& operation);
   Status close(std::uint32_t slot);
-  // Gives blocks to every hole of the file's blocks [from, to), `most` at a time. False: there was
-  // no space for all.
+  // Allocates blocks for every hole in the file blocks [from, to), `most` at a time. Returns false
+  // if there was not enough space.
   Result<bool> map_holes(Part part, std::uint64_t from, std::uint64_t to, std::uint64_t most);
   [[nodiscard]] BlockSpan next_hole(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const;
   [[nodiscard]] std::uint64_t holes(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const;
@@ -185,13 +187,13 @@ class Ager {
   std::vector<std::uint64_t> bytes_;
   std::vector<std::uint32_t> dirty_;  // slots, in the order in which they became dirty
   std::vector<bool> is_dirty_;
-  std::vector<bool> was_emptied_;  // and not written since
-  std::vector<bool> is_open_;      // by operations with an offset; until it is closed
-  std::vector<BlockRange> freed_;  // freed by the running transaction; each within one group
-  std::unordered_map<std::uint32_t, Dirty> dirty_parts_;  // by slot: files written at any place
-  std::uint64_t free_ = 0;       // blocks that the kernel counts as free: freed ones are, at once
-  std::uint64_t reserved_ = 0;   // for what waits for writeback in dirty_parts_
-  std::uint64_t kept_back_ = 0;  // blocks for emergencies alone (s_resv_clusters)
+  std::vector<bool> was_emptied_;  // emptied, and not written since
+  std::vector<bool> is_open_;      // opened by an operation with an offset and not yet closed
+  std::vector<BlockRange> freed_;  // freed by the running transaction; each range lies in one group
+  std::unordered_map<std::uint32_t, Dirty> dirty_parts_;  // by slot: files written at an offset
+  std::uint64_t free_ = 0;  // blocks that the kernel counts as free; it counts freed blocks at once
+  std::uint64_t reserved_ = 0;   // blocks reserved for dirty_parts_
+  std::uint64_t kept_back_ = 0;  // blocks reserved for emergencies (s_resv_clusters)
   AgerTally tally_;
   allocator::DecisionTimes times_;
   EverUsed ever_used_;

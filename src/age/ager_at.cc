@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Operations at any place of a file.
+// Operations at any offset of a file.
 #include <algorithm>
 #include <bit>
 
@@ -8,21 +8,21 @@
 namespace e4r::age {
 namespace {
 
-// The most blocks of an unwritten extent (EXT_UNWRITTEN_MAX_LEN). fallocate asks for so many at a
-// time.
+// The maximum number of blocks of an unwritten extent (EXT_UNWRITTEN_MAX_LEN). fallocate requests
+// at most this many at a time.
 constexpr std::uint64_t kUnwrittenBlocks = (1 << 15) - 1;
-// The most blocks that direct I/O maps at a time (DIO_MAX_BLOCKS).
+// The maximum number of blocks that direct I/O maps at a time (DIO_MAX_BLOCKS).
 constexpr std::uint64_t kDirectBlocks = 4096;
 
 }  // namespace
 
-// The block of the file behind the operation's last one.
+// The file block after the last block of the operation.
 std::uint64_t Ager::end_block(const Operation& operation) const {
   const std::uint32_t bits = geometry_.block_bits;
   return (operation.offset + operation.bytes + (1ull << bits) - 1) >> bits;
 }
 
-// The first of the file's blocks [from, to) that have no block of the device; empty: all have one.
+// The first hole in the file blocks [from, to); empty if all are mapped.
 BlockSpan Ager::next_hole(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const {
   while (from < to) {
     const ExtentTree::Neighbours near = files_[slot].around(from);
@@ -33,7 +33,7 @@ BlockSpan Ager::next_hole(std::uint32_t slot, std::uint64_t from, std::uint64_t 
   return {};
 }
 
-// How many of the file's blocks [from, to) have no block of the device.
+// The number of unmapped blocks among the file blocks [from, to).
 std::uint64_t Ager::holes(std::uint32_t slot, std::uint64_t from, std::uint64_t to) const {
   std::uint64_t out = 0;
   for (BlockSpan hole = next_hole(slot, from, to); !boost::icl::is_empty(hole);
@@ -43,7 +43,7 @@ std::uint64_t Ager::holes(std::uint32_t slot, std::uint64_t from, std::uint64_t 
 }
 
 Result<bool> Ager::map_holes(Part part, std::uint64_t from, std::uint64_t to, std::uint64_t most) {
-  bool cut = false;  // the last result was short, within a folio
+  bool cut = false;  // the last result was too short and ended inside a folio
   for (BlockSpan hole = next_hole(part.slot, from, to); !boost::icl::is_empty(hole);
        hole = next_hole(part.slot, hole.lower(), to)) {
     part.logical = geometry_.whole_clusters_below(hole.lower());
@@ -74,7 +74,7 @@ Status Ager::write_at(const Operation& operation) {
   Dirty& dirty = dirty_parts_[slot];
   const std::uint64_t wanted =
       std::min(count_missing(dirty.blocks, {from, to}), holes(slot, from, to));
-  // The write itself fails when there is no space to reserve.
+  // If no space can be reserved, the write itself fails.
   if (options_.goes_on_when_full && !has_room(wanted, false)) {
     ++tally_.failed;
     tally_.lost_bytes += operation.bytes;
@@ -106,14 +106,14 @@ Status Ager::preallocate(const Operation& operation) {
   Part part = {.slot = operation.slot, .i_size = bytes_[operation.slot]};
   part.cpu = operation.writer;
   if (operation.kind == Operation::Kind::extend) part.grows_to = operation.offset + operation.bytes;
-  // A request that fits into one extent is not made rounder.
+  // A request that fits into one extent is not normalised to a rounder size.
   if (end - first <= kUnwrittenBlocks) part.flags = mb::hint_noprealloc;
   E4R_TRY([[maybe_unused]] const bool done, map_holes(part, first, end, kUnwrittenBlocks));
   return {};
 }
 
-// Whole blocks become a hole (ext4_punch_hole), and whole clusters are given back. What waits for
-// writeback there is written first.
+// Whole blocks become a hole (ext4_punch_hole), and whole clusters are freed. Dirty data in the
+// range is written back first.
 Status Ager::punch(const Operation& operation) {
   const std::uint32_t slot = operation.slot, bits = geometry_.block_bits;
   E4R_CHECK(write_back(slot, true));
@@ -136,7 +136,7 @@ Status Ager::punch(const Operation& operation) {
   return decider_.status();
 }
 
-// Preallocations stay while data waits for writeback (ext4_release_file).
+// Preallocations are kept while data waits for writeback (ext4_release_file).
 Status Ager::close(std::uint32_t slot) {
   is_open_[slot] = false;
   if (!is_dirty_[slot]) decider_.discard_inode(options_.inodes[slot], 0);

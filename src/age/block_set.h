@@ -7,7 +7,7 @@
 
 namespace e4r::age {
 
-// Blocks of a file, in ranges that do not touch.
+// Blocks of a file, as ranges that are not adjacent.
 using BlockSet = boost::icl::interval_set<std::uint64_t, std::less,
                                           boost::icl::right_open_interval<std::uint64_t>>;
 using BlockSpan = BlockSet::interval_type;  // [first, end)

@@ -11,13 +11,13 @@ constexpr std::uint64_t kEntryBytes = 12;
 
 using Mapped = ExtentTree::Mapped;
 
-// The first extent that begins behind the block.
+// The first extent that begins after the block.
 std::vector<Mapped>::const_iterator find_behind(const std::vector<Mapped>& extents,
                                                 std::uint64_t logical) {
   return std::ranges::upper_bound(extents, logical, {}, &Mapped::logical);
 }
 
-// The last extent that begins at or before the block; 0 without such an extent.
+// The index of the last extent that begins at or before the block; 0 if there is none.
 std::size_t find(const std::vector<Mapped>& extents, std::uint64_t logical) {
   const auto behind = find_behind(extents, logical);
   return behind == extents.begin() ? 0 : static_cast<std::size_t>(behind - extents.begin()) - 1;
@@ -30,7 +30,7 @@ bool touches(const Mapped& left, const Mapped& right, std::uint64_t longest) {
 
 }  // namespace
 
-// The extent that the kernel's search for that block ends at. Empty: there is no extent.
+// The extent at which the kernel's search for that block ends; nullopt if the file has no extent.
 std::optional<ExtentTree::Place> ExtentTree::place_of(std::uint64_t logical) const {
   if (is_empty()) return std::nullopt;
   if (leaves_.empty()) return Place{0, find(root_, logical)};
@@ -96,8 +96,7 @@ bool ExtentTree::insert(const Mapped& mapped, std::uint32_t block_size,
   return true;
 }
 
-// Extends an extent of the same leaf that the run touches. The kernel joins extents of one leaf
-// only.
+// Extends an adjacent extent of the same leaf. The kernel merges only extents of one leaf.
 bool ExtentTree::merge(const Mapped& mapped, const Place& place) {
   std::vector<Mapped>& extents = in(place.leaf);
   const std::size_t next = extents[place.at].logical < mapped.logical ? place.at + 1 : place.at;
@@ -116,7 +115,7 @@ bool ExtentTree::merge(const Mapped& mapped, const Place& place) {
   return true;
 }
 
-// Adds an extent of its own.
+// Adds a new extent.
 bool ExtentTree::put(const Mapped& mapped, std::vector<NodeGoal>& nodes) {
   const auto add = [&mapped](std::vector<Mapped>& extents) {
     extents.insert(find_behind(extents, mapped.logical), mapped);
@@ -149,20 +148,20 @@ bool ExtentTree::put(const Mapped& mapped, std::vector<NodeGoal>& nodes) {
   return true;
 }
 
-// The index node above the leaf, and the leaf's place in it.
+// Returns the index node above the leaf. `within` is the leaf's position in it.
 std::size_t ExtentTree::index_of(std::size_t leaf, std::size_t& within) const {
   std::size_t index = 0;
   for (within = leaf; within >= indexes_[index].leaves; ++index) within -= indexes_[index].leaves;
   return index;
 }
 
-// Makes a new leaf behind a full one, with the extents behind the place (ext4_ext_split).
+// Makes a new leaf after a full one and moves the extents after `place` to it (ext4_ext_split).
 bool ExtentTree::split_leaf(const Mapped& mapped, const Place& place,
                             std::vector<NodeGoal>& nodes) {
   const NodeGoal data = {NodeGoal::Kind::data, *goal_of(mapped.logical)};
   const std::size_t added = place.leaf + 1;
   if (indexes_.empty() && leaves_.size() == kRoot) {
-    // The entries for the leaves move down, too, into a block in front of the first leaf.
+    // The entries for the leaves also move down, into a block before the first leaf.
     nodes.push_back({NodeGoal::Kind::before, leaves_.front().block - 1});
     wanted_.emplace_back(false, 0);
     indexes_.push_back({0, leaves_.size()});
@@ -215,7 +214,7 @@ void ExtentTree::remove_leaf(std::size_t leaf, const Freed& freed) {
   leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(leaf));
 }
 
-// No extent must go on behind `to`, if it begins before `from`.
+// No extent may contain both a block before `from` and a block at or after `to`.
 void ExtentTree::remove(std::uint64_t from, std::uint64_t to, const Freed& freed) {
   while (!is_empty()) {
     const auto place = place_of(to - 1);
@@ -231,7 +230,7 @@ void ExtentTree::remove(std::uint64_t from, std::uint64_t to, const Freed& freed
       extent.run.count = skipped;
       return;
     }
-    if (count < extent.run.count) {  // its end stays
+    if (count < extent.run.count) {  // the end of the extent stays
       extent = {to, {extent.run.first + count, extent.run.count - count}};
       continue;
     }
@@ -248,12 +247,12 @@ bool ExtentTree::punch(std::uint64_t from, std::uint64_t to, std::uint32_t block
   node_entries_ = (block_size - kHeaderBytes) / kEntryBytes;
   const auto place = place_of(to - 1);
   Mapped& extent = in(place->leaf)[place->at];
-  if (extent.logical < from && extent.end() > to) {  // it becomes two extents
+  if (extent.logical < from && extent.end() > to) {  // the hole splits the extent in two
     const std::uint64_t kept = to - extent.logical;
     const Mapped behind = {to, {extent.run.first + kept, extent.run.count - kept}};
     extent.run.count = kept;
     if (!put(behind, nodes)) {
-      // `put` has moved nothing.
+      // put() failed without moving anything.
       in(place->leaf)[place->at].run.count += behind.run.count;
       return false;
     }

@@ -19,15 +19,15 @@ class ExtentTree {
   // Where the kernel wants a new node.
   struct NodeGoal {
     enum class Kind : std::uint8_t {
-      inode,   // where the inode's first data would be
-      before,  // this block, or a place before it: in front of the node that was the first
-      data,    // where it wants the data that needs the node
+      inode,   // where the inode's first data block would go
+      before,  // at or before this block, in front of the former first node
+      data,    // the goal of the data that needs the node
     };
     Kind kind = Kind::inode;
     std::uint64_t block = 0;
   };
 
-  // Blocks of the file from `logical` on, and their place on the device.
+  // File blocks from `logical` on, and their device blocks.
   struct Mapped {
     std::uint64_t logical = 0;
     BlockRange run;
@@ -35,52 +35,53 @@ class ExtentTree {
     friend bool operator==(const Mapped&, const Mapped&) = default;
   };
 
-  // Takes a run that emptying or a hole frees, and whether it is the file's data.
+  // Receives each freed run. `file_data` says whether it holds the file's data.
   using Freed = std::function<void(const BlockRange& run, bool file_data)>;
 
-  // Appends a run of at most 32,768 blocks to the file. `nodes` receives the places where the
-  // kernel wants new nodes, in the order of its requests; add_node() must follow for each. Returns
-  // false if a tree of depth 2 cannot hold so many extents.
+  // Appends a run of at most 32,768 blocks to the file. `nodes` receives the goals of the new nodes
+  // that the kernel allocates, in the order of its requests; the caller must call add_node() for
+  // each. Returns false if a tree of depth 2 cannot hold another extent.
   [[nodiscard]] bool append(const BlockRange& run, std::uint32_t block_size,
                             std::vector<NodeGoal>& nodes) {
     return insert({end(), run}, block_size, nodes);
   }
-  // The same at any place of the file, which must be a hole.
+  // Inserts a run at any offset of the file, which must be a hole. Otherwise like append().
   [[nodiscard]] bool insert(const Mapped& mapped, std::uint32_t block_size,
                             std::vector<NodeGoal>& nodes);
-  // The block of the next node. 0: there was no room for it; it is never freed.
+  // Sets the block of the next new node; 0 if there was no space for it. Block 0 is never freed.
   void add_node(std::uint64_t block);
 
-  // Frees everything, in the kernel's order.
+  // Frees all blocks, in the kernel's order.
   void empty(const Freed& freed) { remove(0, UINT64_MAX, freed); }
-  // Punches a hole of the file's blocks [from, to), in the kernel's order. If the hole lies inside
-  // an extent, `nodes` receives new nodes as for insert(). False: the tree cannot hold one more
-  // extent, and nothing was freed.
+  // Frees the file blocks [from, to), in the kernel's order. If the hole lies inside an extent,
+  // `nodes` receives new nodes as for insert(). Returns false and frees nothing if the tree cannot
+  // hold one more extent.
   [[nodiscard]] bool punch(std::uint64_t from, std::uint64_t to, std::uint32_t block_size,
                            std::vector<NodeGoal>& nodes, const Freed& freed);
 
-  // Blocks that the file has.
+  // The number of blocks of the file.
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
-  [[nodiscard]] std::uint64_t count() const;  // of extents
+  [[nodiscard]] std::uint64_t count() const;  // number of extents
   [[nodiscard]] std::vector<BlockRange> extents() const;
   [[nodiscard]] std::vector<Mapped> mapped() const;
-  // The block of the file behind its last extent.
+  // The file block after the last extent.
   [[nodiscard]] std::uint64_t end() const { return is_empty() ? 0 : last().end(); }
-  // The block of the device behind the last extent; 0 for an empty file.
+  // The device block after the last extent; 0 for an empty file.
   [[nodiscard]] std::uint64_t next_block() const { return is_empty() ? 0 : last().run.end(); }
 
-  // The extent that has the block of the file or ends before it, and the next one.
+  // The extent that contains a file block or ends before it, and the extent after that one.
   struct Neighbours {
     std::optional<Mapped> left, right;
   };
   [[nodiscard]] Neighbours around(std::uint64_t logical) const;
-  // Where the kernel wants the data of that block of the file, by the extent nearest to it
-  // (ext4_ext_find_goal). Empty: the file has no extent.
+  // The goal for that file block, derived from the nearest extent (ext4_ext_find_goal); nullopt if
+  // the file has no extent.
   [[nodiscard]] std::optional<std::uint64_t> goal_of(std::uint64_t logical) const;
 
  private:
   static constexpr std::uint64_t kRoot = 4;
-  static constexpr std::uint64_t kLongest = 1 << 15;  // blocks of a written extent
+  static constexpr std::uint64_t kLongest = 1
+                                            << 15;  // maximum number of blocks of a written extent
 
   struct Leaf {
     std::uint64_t block = 0;
@@ -90,7 +91,8 @@ class ExtentTree {
     std::uint64_t block = 0;
     std::uint64_t leaves = 0;
   };
-  // The place of an extent. Without leaves, the leaf is 0: the root.
+  // The position of an extent in the tree. If there are no leaves, `leaf` is 0, which stands for
+  // the root.
   struct Place {
     std::size_t leaf = 0;
     std::size_t at = 0;
@@ -114,10 +116,11 @@ class ExtentTree {
   void remove_leaf(std::size_t leaf, const Freed& freed);
   [[nodiscard]] std::size_t index_of(std::size_t leaf, std::size_t& within) const;
 
-  std::vector<Mapped> root_;    // extents in the inode; empty as soon as there are leaves
-  std::vector<Leaf> leaves_;    // ascending
-  std::vector<Index> indexes_;  // nodes above the leaves; empty: the inode holds their entries
-  // Nodes that have no block yet: a leaf's index, or an index node's.
+  std::vector<Mapped> root_;  // extents in the inode; empty if there are leaves
+  std::vector<Leaf> leaves_;  // ascending
+  std::vector<Index>
+      indexes_;  // nodes above the leaves; empty if the inode holds the entries of the leaves
+  // Nodes without a block so far. `first` says whether it is a leaf; `second` is its index.
   std::vector<std::pair<bool, std::size_t>> wanted_;
   std::uint64_t node_entries_ = 0;
   std::uint64_t blocks_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Job files of fio (the meaning of their settings: HOWTO of fio 3.33).
+// fio job files. The settings have the meaning given in the HOWTO of fio 3.33.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -18,8 +18,8 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
-// Settings that change neither which blocks are asked for nor their order, by name. A star stands
-// for any text.
+// Names of settings that change neither which blocks are requested nor their order. A star matches
+// any text.
 constexpr std::array kIgnored = std::to_array<std::string_view>({
     "allow_mounted_write",
     "aux-path",
@@ -109,7 +109,7 @@ constexpr std::array kIgnored = std::to_array<std::string_view>({
     "zero_buffers",
 });
 
-// Settings that are fine with one value only, which is what fio does without them.
+// Settings that are accepted only with one value, which is fio's default.
 struct Fixed {
   std::string_view key;
   std::string_view value;
@@ -141,7 +141,7 @@ bool matches(std::string_view pattern, std::string_view key) {
          key.ends_with(rest);
 }
 
-// fio's other names.
+// Converts fio's alternative names of settings.
 std::string_view full_name(std::string_view key) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNames = {
       {{"readwrite", "rw"},
@@ -154,7 +154,7 @@ std::string_view full_name(std::string_view key) {
   return key;
 }
 
-// A size as fio reads it without kb_base: k, kb and kib mean 1024; K and k are alike.
+// Parses a size as fio does without kb_base: k, kb and kib mean 1024, in upper or lower case.
 Result<std::uint64_t> parse_fio_size(const std::string& text) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -173,12 +173,12 @@ Result<std::uint64_t> parse_fio_size(const std::string& text) {
 }
 
 Result<bool> parse_flag(const std::string& text) {
-  if (text.empty() || text == "1") return true;  // a name alone switches on
+  if (text.empty() || text == "1") return true;  // a name without a value switches the setting on
   if (text == "0") return false;
   return error("'{}' is neither 0 nor 1", text);
 }
 
-// Reads settings of one job.
+// Reads the settings of one job.
 class JobReader {
  public:
   explicit JobReader(const Settings& settings) : settings_(settings) {}
@@ -243,7 +243,7 @@ Status JobReader::read_block_size(Job& job) const {
   job.bs = 4096;
   const std::string* const value = find("bs");
   if (value == nullptr) return {};
-  // The setting may have sizes for reads, writes and trims. The second one is for writes.
+  // The setting may have sizes for reads, writes and trims. The second size is for writes.
   std::istringstream parts(*value);
   std::string first, second;
   std::getline(parts, first, ',');
@@ -262,7 +262,7 @@ Status JobReader::read_sizes(Job& job) const {
   E4R_CHECK(take("io_size", job.io, parse_fio_size));
   if (all == 0 && each == 0) return error("size: is missing: give size= or filesize=");
   job.size = each != 0 ? each : all / std::max<std::uint64_t>(job.files, 1);
-  // What `size` says is written, in files of `filesize`.
+  // `size` is the amount that is written, to files of `filesize`.
   if (each != 0 && all != 0 && job.io == 0) job.io = all;
   return {};
 }
@@ -302,7 +302,8 @@ Status JobReader::read_space(Job& job) const {
     job.space = Job::Space::reserve;
   else if (how != "none" && how != "0" && how != "truncate")
     return error("fallocate: '{}': give none, native, posix, keep or truncate", how);
-  if (!job.created_first) job.space = Job::Space::none;  // fio gives space to files it sets up
+  if (!job.created_first)
+    job.space = Job::Space::none;  // fio allocates space only for files that it sets up
   return {};
 }
 
@@ -350,7 +351,7 @@ constexpr std::array kUsed = std::to_array<std::string_view>({"rw",
 
 enum class Use : std::uint8_t { used, ignored };
 
-// Whether a setting may be there.
+// Whether and how a setting is supported.
 Result<Use> use_of(const std::string& key, const std::string& value) {
   if (value.find("${") != std::string::npos || value.starts_with('$'))
     return error("{}: '{}': write the value itself: variables are not known here", key, value);

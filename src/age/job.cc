@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kMostWriters = 1024;
 constexpr std::uint64_t kMostWrites = 20'000'000;
-constexpr std::uint64_t kMostBlocks = UINT32_MAX;  // of a file
+constexpr std::uint64_t kMostBlocks = UINT32_MAX;  // per file
 
-// How many writes of `bs` bytes the bytes take.
+// The number of writes of `bs` bytes that `bytes` bytes take.
 std::uint64_t parts(std::uint64_t bytes, std::uint64_t bs) {
   return bytes / bs + (bytes % bs != 0 ? 1 : 0);
 }
 
-// a * b; empty: it is too large.
+// Returns a * b, or nullopt on overflow.
 std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t out = 0;
   if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
@@ -40,7 +40,7 @@ Status check_sizes(const Job& job, const FileLimits& limits) {
   return {};
 }
 
-// How many writes the job makes; empty: too many to count.
+// The number of writes of the job, or nullopt on overflow.
 std::optional<std::uint64_t> writes_of(const Job& job) {
   const auto once = product(parts(job.size, job.bs), job.split ? 1 : job.writers);
   auto out = once ? product(*once, job.files) : std::nullopt;
@@ -58,7 +58,7 @@ Status check_jobs(const std::vector<Job>& jobs, const FileLimits& limits) {
     const std::string whose = job.name.empty() ? "" : job.name + ": ";
     if (const Status sizes = check_sizes(job, limits); !sizes.ok())
       return error("{}{}", whose, sizes.error().message);
-    // Both factors are small enough: writers are.
+    // The number of writers is small, so this product does not overflow.
     const auto more =
         job.split || job.shared ? std::optional(job.files) : product(job.files, job.writers);
     if (!more || *more > limits.files - files)
@@ -99,7 +99,7 @@ void JobWorkload::add_job(const Job& job, std::uint64_t phase) {
     wanted_ += writer.left;
     writer.done = writer.files.empty();
     for (std::size_t i = 0; i < writer.files.size(); ++i) {
-      // Slots are in the order in which files are created.
+      // Slots are numbered in the order in which files are created.
       const std::uint64_t place = job.shared  ? i
                                   : job.split ? i * job.writers + number
                                               : number * job.files + i;
@@ -118,7 +118,7 @@ void JobWorkload::queue(Operation::Kind kind, const Writer& writer, const File& 
   queue_.push_back({kind, file.slot, bytes, offset, writer.number});
 }
 
-// Gives the whole file its space, if its program asks for that.
+// Allocates space for the whole file if its program requests that.
 void JobWorkload::give_space(const Writer& writer, const File& file) {
   using Kind = Operation::Kind;
   const Job& job = *writer.job;
@@ -158,7 +158,7 @@ void JobWorkload::finish(Writer& writer) {
   }
 }
 
-// One write of the writer, with what its program does before and after it.
+// Draws one write of the writer, with the operations that its program does before and after it.
 void JobWorkload::step(Writer& writer) {
   using Kind = Operation::Kind;
   const Job& job = *writer.job;
@@ -201,7 +201,7 @@ bool JobWorkload::next(Operation& operation) {
       continue;
     }
     sets_up_ = false;
-    // The next writer of this phase in turn.
+    // Choose the next writer of this phase in turn.
     std::size_t looked = 0;
     while (looked < all_.size() && (all_[turn_].done || all_[turn_].phase != phase_)) {
       turn_ = (turn_ + 1) % all_.size();
@@ -222,7 +222,7 @@ bool JobWorkload::next(Operation& operation) {
   return true;
 }
 
-// Whether a writer writes, and not the one that sets up the files.
+// Whether the operation belongs to a writer and not to the setup of the files.
 bool JobWorkload::is_a_writers(const Operation& operation) const {
   using Kind = Operation::Kind;
   return !sets_up_ && (operation.kind == Kind::write_at || operation.kind == Kind::direct);
@@ -230,7 +230,7 @@ bool JobWorkload::is_a_writers(const Operation& operation) const {
 
 void JobWorkload::fail() {
   if (sets_up_ && last_.kind == Operation::Kind::write_at) {
-    // The rest of this file is not laid out.
+    // The rest of this file is not written.
     const auto rest = queue_.begin() + static_cast<std::ptrdiff_t>(head_);
     const auto end = std::remove_if(rest, queue_.end(), [this](const Operation& operation) {
       return operation.slot == last_.slot && operation.kind == Operation::Kind::write_at;

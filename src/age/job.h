@@ -13,37 +13,37 @@
 
 namespace e4r::age {
 
-// Programs that write files: those of a word such as 'files=100 size=64K', or of a job of fio. All
-// writers of a job do the same, each with files of its own unless they share them.
+// Programs that write files, described by words such as 'files=100 size=64K' or by an fio job. All
+// writers of a job do the same, each with its own files unless they share them.
 struct Job {
-  // What a program does for a file before it writes.
+  // How a program allocates space before it writes a file.
   enum class Space : std::uint8_t {
     none,
-    extend,   // fallocate of the whole file
-    reserve,  // the same, but the file's size stays
-    ahead,    // fallocate of `ahead` bytes whenever a write goes past what has space; size stays
+    extend,   // fallocate for the whole file
+    reserve,  // like `extend`, but keeps the file's size
+    ahead,    // fallocate of `ahead` bytes when a write exceeds the allocated space; keeps the size
   };
   std::string name;
   std::uint64_t writers = 1;
-  std::uint64_t files = 1;        // of each writer; if `split`, of all writers together
-  std::uint64_t size = 0;         // of a file, bytes
-  std::uint64_t offset = 0;       // where in a file the writes begin, bytes
-  std::uint64_t io = 0;           // what each writer writes, bytes; 0: all its files, once
-  std::uint64_t bs = 128 * kKiB;  // of a write, bytes
+  std::uint64_t files = 1;        // per writer; if `split`, total of all writers
+  std::uint64_t size = 0;         // size of a file in bytes
+  std::uint64_t offset = 0;       // bytes; offset of the first write in a file
+  std::uint64_t io = 0;           // bytes that each writer writes; 0: each of its files once
+  std::uint64_t bs = 128 * kKiB;  // size of a write in bytes
   Space space = Space::none;
   std::uint64_t ahead = 0;
-  std::uint64_t fsync = 0;  // writes between two fsyncs; 0: no such fsync
-  std::uint64_t seed = 1;   // of a random order
+  std::uint64_t fsync = 0;  // writes between two fsyncs; 0: none
+  std::uint64_t seed = 1;   // seed of the random order
   bool split = false;
   bool shared = false;   // all writers write the same files
-  bool direct = false;   // past the page cache
-  bool random = false;   // a file's parts come in random order, each once
-  bool in_turn = false;  // one write to each file in turn; else file by file
-  // The files exist before any job begins: created, given their space, and written if `laid_out`.
+  bool direct = false;   // bypasses the page cache
+  bool random = false;   // writes the parts of a file in random order, each once
+  bool in_turn = false;  // writes to the files in turn; otherwise file by file
+  // The files are set up before any job begins: created, allocated, and written if `laid_out`.
   bool created_first = false;
   bool laid_out = false;
-  bool end_fsync = false;  // an fsync of every file before its writer ends
-  bool waits = false;      // begins when all jobs before it have ended
+  bool end_fsync = false;  // fsyncs every file before the writer ends
+  bool waits = false;      // begins after all jobs before it have ended
   [[nodiscard]] std::uint64_t files_of(std::uint64_t writer) const {
     return split ? files / writers + (writer < files % writers ? 1 : 0) : files;
   }
@@ -52,19 +52,18 @@ struct Job {
   }
 };
 
-// Whether the jobs can be done there: sizes that a file can have, files that have inodes, and a
-// number of writes that ends. The Error names the job and what to do.
+// Checks that the file system can run the jobs: files are not too large, there are enough inodes,
+// and the number of writes is not too large. The Error names the job and what to do.
 [[nodiscard]] Status check_jobs(const std::vector<Job>& jobs, const FileLimits& limits);
 
-// Draws the operations of jobs. Writers of jobs that run at the same time write in turn. Ends with
-// a sync.
+// Draws the operations of jobs. Writers of concurrent jobs write in turn. Ends with a sync.
 class JobWorkload {
  public:
   // The jobs must have passed check_jobs().
   explicit JobWorkload(std::vector<Job> jobs);
   [[nodiscard]] bool next(Operation& operation);
-  // The last operation found no space: its writer ends, as fio does. A writer whose fallocate found
-  // none goes on.
+  // Reports that the last operation found no space. Its writer ends, as in fio; after a failed
+  // fallocate it continues.
   void fail();
 
   [[nodiscard]] std::uint32_t files() const { return files_; }
@@ -76,16 +75,16 @@ class JobWorkload {
   // A file of a writer.
   struct File {
     std::uint32_t slot = 0;
-    std::uint64_t at = 0;     // next part, in its order
-    std::uint64_t space = 0;  // bytes that have space ahead of the writes
+    std::uint64_t at = 0;     // index of the next part, in writing order
+    std::uint64_t space = 0;  // bytes for which space has been allocated
     bool open = false;
-    std::vector<std::uint32_t> order;  // of the parts, if it is random
+    std::vector<std::uint32_t> order;  // order of the parts, if random
   };
   struct Writer {
     const Job* job = nullptr;
     std::uint32_t number = 0;
     std::vector<File> files;
-    std::size_t file = 0;    // that is written next
+    std::size_t file = 0;    // file that is written next
     std::uint64_t left = 0;  // bytes
     std::uint64_t writes = 0;
     std::uint64_t phase = 0;
@@ -104,31 +103,31 @@ class JobWorkload {
 
   std::vector<Job> jobs_;
   std::vector<Writer> all_;
-  std::vector<Operation> queue_;  // drawn; the next one is at `head_`
+  std::vector<Operation> queue_;  // drawn operations; the next one is at `head_`
   std::size_t head_ = 0;
-  std::size_t set_up_ = 0;  // writers whose files exist
+  std::size_t set_up_ = 0;  // number of writers whose files exist
   std::size_t turn_ = 0;
   std::uint64_t phase_ = 0;
   std::uint32_t files_ = 0;
   std::uint64_t wanted_ = 0, written_ = 0;
   Operation last_;
-  bool sets_up_ = false;  // the operations in `queue_` create files before the jobs begin
+  bool sets_up_ = false;  // the operations in `queue_` set up files before the jobs begin
   bool ended_ = false;
 };
 
-// What a word or a file asks for.
+// The workload that words or a job file describe.
 struct Wanted {
   std::vector<Job> jobs;  // empty: `profile` draws the operations
   std::string profile;
-  std::string until;  // for a profile, in the form of parse_until(); empty: not given
+  std::string until;  // for a profile, as parse_until() reads it; empty: not given
   std::uint64_t seed = 1;
-  bool spread = false;               // files lie in directories all over the disk; else all in one
+  bool spread = false;  // files are in directories spread over the disk; otherwise in one
   std::vector<std::string> ignored;  // settings of a job file that do not change allocations
 };
-// "files=10000 size=64K writers=8 fallocate=128K", "profile=agrawal turnover=0.1 seed=7", or the
-// name of a built-in profile. The Error says what is wrong and which settings there are.
+// Parses "files=10000 size=64K writers=8 fallocate=128K", "profile=agrawal turnover=0.1 seed=7", or
+// the name of a built-in profile. The Error says what is wrong and lists the settings.
 [[nodiscard]] Result<Wanted> parse_job_words(std::string_view text);
-// The text of a job file of fio.
+// Parses the text of an fio job file.
 [[nodiscard]] Result<Wanted> parse_fio(std::string_view text, const std::string& name);
 
 }  // namespace e4r::age

@@ -30,11 +30,11 @@ Status take_space(std::string_view value, Job& job) {
   return {};
 }
 
-// What the words gather.
+// Collects the settings that the words give.
 struct Words {
   Wanted wanted;
   Job job;
-  bool of_job = false;  // a word was for a job, not for a profile
+  bool of_job = false;  // some word was for a job and not for a profile
 };
 
 struct Word {
@@ -43,7 +43,7 @@ struct Word {
   std::function<Status(const std::string& value, Words& out)> take;
 };
 
-// A word for a number or a size.
+// A word that sets a number or a size.
 template <class Parse>
 Word number(std::string_view key, std::uint64_t Job::*member, Parse parse) {
   return {key, true, false, [member, parse](const std::string& value, Words& out) -> Status {
@@ -116,7 +116,7 @@ Result<Wanted> parse_job_words(std::string_view text) {
   std::vector<std::string> seen;
   bool any = false;
   for (std::string part; parts >> part; any = true) {
-    // The name of a profile may stand alone.
+    // The name of a profile may be given without "profile=".
     if (!any && part.find('=') == std::string::npos) part.insert(0, "profile=");
     const auto equals = part.find('=');
     const std::string key = part.substr(0, equals);

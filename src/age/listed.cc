@@ -17,7 +17,7 @@ bool writes(Kind kind) {
          kind == Kind::direct;
 }
 
-// How a file has been written since it was empty.
+// How a file has been written since it was last empty.
 struct File {
   enum class Writing : std::uint8_t { none, at_end, at_offsets };
   Writing writing = Writing::none;
@@ -25,7 +25,7 @@ struct File {
   bool named = false;  // an operation gave it data or space
 };
 
-// Checks operations in their order.
+// Parses and checks operations in order.
 class Reader {
  public:
   explicit Reader(const FileLimits& limits)

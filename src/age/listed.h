@@ -12,18 +12,18 @@
 
 namespace e4r::age {
 
-// Operations that a file lists, one a line, in the form of text_of(). A sync ends them.
+// Operations from a file, one per line, in the form of text_of(). A sync follows the last one.
 class ListedWorkload : public Drawing {
  public:
-  // `from` names the text in errors. The Error names the line: one that is no operation, a slot
-  // that does not exist, a file beyond what ext4 maps, a file that is written at its end and at
-  // offsets without having been removed between, or a `w` of a file that is not empty.
+  // Errors call the text `from` and name the line. Errors: a line that is not an operation; a slot
+  // that does not exist; a file too large for ext4; a file that is written both at its end and at
+  // offsets without being removed in between; a `w` for a file that is not empty.
   [[nodiscard]] static Result<std::unique_ptr<Drawing>> read(std::string_view text,
                                                              const std::string& from,
                                                              const FileLimits& limits);
   [[nodiscard]] bool next(Operation& operation) override;
 
-  // Without what fallocate gives.
+  // Does not count space that fallocate allocates.
   [[nodiscard]] std::uint64_t bytes_written() const override { return written_; }
   [[nodiscard]] std::uint64_t bytes_wanted() const override { return wanted_; }
   [[nodiscard]] std::uint64_t files() const override { return files_; }
@@ -31,9 +31,9 @@ class ListedWorkload : public Drawing {
 
  private:
   std::vector<Operation> operations_;
-  std::size_t at_ = 0;  // of the next one
+  std::size_t at_ = 0;  // index of the next operation
   std::uint64_t written_ = 0, wanted_ = 0;
-  std::uint64_t files_ = 0;  // that were given data or space
+  std::uint64_t files_ = 0;  // files that got data or space
 };
 
 }  // namespace e4r::age

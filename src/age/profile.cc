@@ -11,8 +11,9 @@
 namespace e4r::age {
 namespace {
 
-// The histograms of the studies, in the steps of Geriatrix (USENIX ATC 2018). Appends and rewrites
-// are our own numbers: a snapshot of a file system does not show them.
+// Histograms from published studies, with the steps of Geriatrix (USENIX ATC 2018). The shares of
+// appends and rewrites are our own assumptions, since a snapshot of a file system does not show
+// them.
 std::vector<Profile> make_profiles() {  // NOLINT(readability-function-size): a table
   constexpr double kAppends = 0.10, kRewrites = 0.05;
   constexpr std::uint64_t kPunch = 64 * kKiB;  // the size of Filestorm's reads and writes
@@ -124,7 +125,7 @@ std::vector<Profile> make_profiles() {  // NOLINT(readability-function-size): a 
         {4096, 1}},
        kAppends,
        kRewrites},
-      // The last one, so that the numbers of the others stay.
+      // Keep this last, so that the numbers of the others do not change.
       {"punch",
        "Filestorm, github.com/janjurca/Filestorm: large files with holes",
        {{10240, 1}, {1 << 30, 1}},
@@ -144,7 +145,7 @@ bool read_number(std::istringstream& words, double& value) {
          value >= 0;
 }
 
-// Reads the words of a line. The Error says what is wrong with them.
+// Reads the words of a line. The Error says what is wrong.
 Status read_line(std::istringstream& words, Profile& profile) {
   std::string key;
   words >> key;
@@ -174,7 +175,7 @@ Status read_line(std::istringstream& words, Profile& profile) {
   return words >> more ? error("'{}' is too much", more) : Status();
 }
 
-// Whether files can be drawn from the profile.
+// Checks that files can be drawn from the profile.
 Status check(const Profile& profile) {
   constexpr double kMostBytes = 1e15;
   const auto sum = [](const std::vector<Step>& steps) {

@@ -11,24 +11,26 @@
 
 namespace e4r::age {
 
-// A step of a histogram: values up to `limit` and above the previous step, and their weight
-// relative to the other steps.
+// A step of a histogram: the values above the previous step's limit and up to `limit`, and their
+// weight relative to the other steps.
 struct Step {
   double limit = 0;
   double weight = 0;
 };
 
-// What a population of files is like.
+// The statistical properties of a population of files.
 struct Profile {
   std::string name;
-  std::string source;        // where the figures come from, one line
-  std::vector<Step> sizes;   // file sizes in bytes; ascending
-  std::vector<Step> ages;    // of the existing files, in any unit: ratios to the oldest count
+  std::string source;       // source of the figures, one line
+  std::vector<Step> sizes;  // file sizes in bytes; ascending
+  std::vector<Step>
+      ages;  // ages of the existing files, in any unit; only ratios to the oldest matter
   double append_share = 0;   // share of operations that append to a file
   double rewrite_share = 0;  // share of operations that empty and rewrite a file
   double sync_every = 500;   // operations between two commits of the journal
-  // Bytes that stay on both sides of a hole (age/punch.h); 0: the file system is not aged by holes.
-  // Then sizes are even between the first and the last one, and ages do not count.
+  // Bytes that are kept on both sides of a hole (age/punch.h); 0: ageing does not punch holes. If
+  // it is set, sizes are distributed evenly between the first and the last limit, and ages are
+  // ignored.
   std::uint64_t punch = 0;
 };
 

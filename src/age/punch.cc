@@ -8,16 +8,17 @@
 namespace e4r::age {
 namespace {
 
-// Filestorm's shares. What is left of a share does nothing.
-constexpr double kNothing = 0.1;         // of changes
-constexpr double kRemovals = 0.1;        // of what a full file system leaves to do
-constexpr double kShortenings = 0.1;     // of files that become smaller
+// Filestorm's probabilities. In the remaining cases, nothing happens.
+constexpr double kNothing = 0.1;         // of changes: nothing happens
+constexpr double kRemovals = 0.1;        // of draws that are not creations
+constexpr double kShortenings = 0.1;     // of the cases in which a file becomes smaller
 constexpr double kOfDirectories = 0.01;  // of removals
-// A hole has a unit at both ends that stays, and a unit at least.
+// A hole is at least one unit long, and one unit is kept at each end.
 constexpr std::uint64_t kLeastUnits = 3;
-// Room that new files leave, as Filestorm's safe margin.
+// Space that new files leave free, like Filestorm's safe margin.
 constexpr std::uint64_t kMargin = 1 << 20;
-// The age counts as reached at this share of the utilisation, or after this much more turnover.
+// The goal counts as reached at kNear of the utilisation, or when kLonger times the wanted bytes
+// have been written.
 constexpr double kNear = 0.97;
 constexpr std::uint64_t kLonger = 4;
 
@@ -40,8 +41,8 @@ double PunchWorkload::uniform() {
   return static_cast<double>(rng_.next() >> 11) * 0x1p-53;
 }
 
-// The share of the file system that files cannot get, from 0 to 1: it is in use, or lies above the
-// utilisation.
+// The share of the file system, from 0 to 1, that files cannot get because it is in use or exceeds
+// the utilisation.
 double PunchWorkload::fullness() const {
   const std::uint64_t left = room_ - std::min(room_, taken_);
   return 1 - static_cast<double>(left) / static_cast<double>(options_.clusters);
@@ -70,13 +71,13 @@ std::uint32_t PunchWorkload::any() {
   return alive_[rng_.below(alive_.size())];
 }
 
-// After each operation on the file.
+// Called after each operation on the file.
 void PunchWorkload::look_for_room(std::uint32_t slot) {
   File& file = files_[slot];
   file.is_punchable = file.is_punchable && !next_hole(file).empty();
 }
 
-// The file becomes a hole in these blocks.
+// Punches a hole into these blocks of the file.
 void PunchWorkload::give_back(std::uint32_t slot, std::uint64_t from, std::uint64_t to) {
   File& file = files_[slot];
   const BlockSpan span(from, to);
@@ -113,7 +114,7 @@ bool PunchWorkload::create_one(Operation& operation) {
   return true;
 }
 
-// A file becomes at most as large as the room that is left.
+// A file grows at most by the space that is left.
 bool PunchWorkload::grow_one(Operation& operation) {
   const std::uint32_t slot = any();
   const std::uint64_t had = files_[slot].size;
@@ -125,7 +126,7 @@ bool PunchWorkload::grow_one(Operation& operation) {
   return true;
 }
 
-// The file loses its end.
+// Truncates a file.
 bool PunchWorkload::shorten_one(Operation& operation) {
   const std::uint32_t slot = any();
   File& file = files_[slot];
@@ -139,7 +140,7 @@ bool PunchWorkload::shorten_one(Operation& operation) {
   give_back(slot, from, to);
   file.size = size;
   file.holes -= BlockSpan(from, UINT64_MAX);
-  // How many holes of the halving lie in front of the new end.
+  // Count the holes before the new end.
   std::uint64_t hole = had / 2, end = hole;
   for (file.count = 1; end < size && hole > kLeastUnits * profile_.punch; ++file.count)
     end += hole /= 2;
@@ -174,7 +175,7 @@ void PunchWorkload::remove_one(Operation& operation) {
   vacant_.push_back(slot);
 }
 
-// Draws one operation. False: this turn does nothing.
+// Draws one operation. Returns false if this turn does nothing.
 bool PunchWorkload::draw(Operation& operation) {
   const double full = fullness();
   const double aware = alive_.empty() ? 1 : std::sqrt(1 - full * full);
@@ -205,7 +206,7 @@ bool PunchWorkload::next(Operation& operation) {
     return true;
   }
   ++since_sync_;
-  // A file system without room for anything else loses a file.
+  // If the file system has no room for any operation, a file is removed.
   constexpr int kTurns = 1000;
   for (int i = 0; i < kTurns; ++i)
     if (draw(operation)) return true;

@@ -11,13 +11,13 @@
 namespace e4r::age {
 
 // Draws operations that age a file system by holes, as Filestorm does (Jan Jurca,
-// github.com/janjurca/Filestorm, scenario "aging" with --rapid-aging): large files get their space
-// by fallocate, and the fuller the file system is, the more of it is given back by holes. The first
-// hole of a file lies in its first half, the next one in the half of what follows, and so on; a
-// unit stays in use on both sides of it. Some files grow, lose their end, or are removed.
+// github.com/janjurca/Filestorm, scenario "aging" with --rapid-aging): large files are allocated
+// with fallocate, and the fuller the file system is, the more space holes give back. The first hole
+// of a file lies in its first half, the next one in the first half of the rest, and so on; one unit
+// stays in use on both sides of each hole. Some files grow, are truncated, or are removed.
 class PunchWorkload : public Drawing {
  public:
-  // `profile.punch` must be set. The Error: as of AgeingWorkload::create().
+  // `profile.punch` must be set. Errors: as for AgeingWorkload::create().
   [[nodiscard]] static Result<PunchWorkload> create(const Profile& profile,
                                                     const AgeingWorkloadOptions& options);
   [[nodiscard]] bool next(Operation& operation) override;
@@ -30,13 +30,14 @@ class PunchWorkload : public Drawing {
  private:
   struct File {
     std::uint64_t size = 0;   // bytes
-    std::uint64_t count = 0;  // of holes, which gives the place of the next one
+    std::uint64_t count = 0;  // number of holes, which determines the place of the next one
     std::uint64_t taken = 0;  // clusters
     BlockSet holes;
-    // A file that had no room for another hole after some operation gets none any more.
+    // False once the file had no room for another hole after some operation. It then gets no more
+    // holes.
     bool is_punchable = true;
   };
-  // A hole in bytes; empty when the file is too small for it.
+  // A hole in bytes; empty if the file is too small for it.
   struct Hole {
     std::uint64_t from = 0, to = 0;
     [[nodiscard]] bool empty() const { return from >= to; }
@@ -64,13 +65,13 @@ class PunchWorkload : public Drawing {
   std::vector<File> files_;             // by slot
   std::vector<std::uint32_t> vacant_;   // slots; the last one is used next
   std::vector<std::uint32_t> alive_;    // slots
-  std::uint64_t room_ = 0, taken_ = 0;  // clusters that files may use, and that they use
+  std::uint64_t room_ = 0, taken_ = 0;  // clusters that files may use, and clusters in use
   std::uint64_t written_ = 0, wanted_ = 0;
   std::uint64_t since_sync_ = 0;
   bool ended_ = false;
 };
 
-// What draws a profile's operations.
+// Returns the object that draws a profile's operations.
 [[nodiscard]] Result<std::unique_ptr<Drawing>> draw_for(const Profile& profile,
                                                         const AgeingWorkloadOptions& options);
 

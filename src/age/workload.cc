@@ -13,11 +13,11 @@
 namespace e4r::age {
 namespace {
 
-// How many candidates are looked at to find the file that goes.
+// How many candidates are examined to find the file to remove.
 constexpr int kCandidates = 8;
 
-// Each file is born with a strength of its own. If the files that go were drawn evenly from their
-// step of ages, hardly any file would reach the next step: many more files are born than stay.
+// Each file has a fixed random frailty. If files to remove were drawn evenly from their step of
+// ages, hardly any file would reach the next step, because far more files are created than remain.
 std::uint64_t frailty(std::uint64_t birth) {
   return Rng(birth).next();
 }
@@ -37,7 +37,7 @@ void Population::add(std::uint32_t slot) {
   if (births_.size() > 2 * alive_ + kSpare) forget_the_gone();
   births_.push_back({made_++, slot, true});
   ++alive_;
-  // The new node of the tree counts itself and the nodes below it.
+  // A new node of the Fenwick tree counts itself and the nodes below it.
   const std::size_t at = births_.size();
   std::uint32_t sum = 1;
   for (std::size_t below = at - 1; below > at - (at & -at); below -= below & -below)
@@ -79,7 +79,7 @@ std::uint32_t Population::any(Rng& rng) const {
   return births_[nth_alive(rng.below(alive_))].slot;
 }
 
-// How many living files were made before the moment that is `share` of all time ago.
+// The number of living files whose age is more than `share` of the total time.
 std::uint64_t Population::older_than(double share) const {
   const auto moment = static_cast<std::uint64_t>(static_cast<double>(made_) * (1 - share));
   const auto at = std::partition_point(births_.begin(), births_.end(),
@@ -88,7 +88,7 @@ std::uint64_t Population::older_than(double share) const {
 }
 
 std::uint32_t Population::take(Rng& rng) {
-  // The youngest files come last. Each step of ages ends where the previous one begins.
+  // The youngest files come last, so each step of ages ends where the previous step begins.
   std::uint64_t end = alive_, best_first = 0, best_count = alive_;
   double worst = -2;
   for (const Step& step : shares_) {
@@ -115,22 +115,22 @@ std::uint32_t Population::take(Rng& rng) {
 
 namespace {
 
-// A file has at most this part of the room: a single file cannot age a file system.
+// A file takes at most 1/kLargestShare of the room, since a single file cannot age a file system.
 constexpr std::uint64_t kLargestShare = 64;
-// Freed clusters that wait for a commit, as a share of the other free clusters.
+// Freed clusters may wait for a commit up to 1/kWaitingShare of the other free clusters.
 constexpr std::uint64_t kWaitingShare = 4;
 
 }  // namespace
 
 namespace {
 
-// How a kind is written: a letter, and the numbers that follow it.
+// The text form of a kind: a letter, and the numbers that follow it.
 struct Form {
   char letter = 0;
   bool slot = false, offset = false, bytes = false;
 };
 constexpr std::array<Form, kOperationKinds> kForms = {{
-    // in the order of Kind
+    // In the order of Kind.
     {'w', true, false, true},
     {'a', true, false, true},
     {'r', true, false, false},
@@ -144,8 +144,8 @@ constexpr std::array<Form, kOperationKinds> kForms = {{
     {'c', true, false, false},
 }};
 
-// Removes a blank and a number from the front. Returns false if the text begins otherwise, or if
-// the number exceeds `most`.
+// Removes a blank and a number from the front of `rest`. Returns false if they are missing or the
+// number exceeds `most`.
 bool take_number(std::string_view& rest, std::uint64_t& number, std::uint64_t most) {
   if (!rest.starts_with(' ')) return false;
   const auto [end, ec] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), number);
@@ -250,7 +250,8 @@ std::uint64_t AgeingWorkload::clusters_of(std::uint64_t bytes) const {
   return (bytes + options_.cluster_size - 1) / options_.cluster_size;
 }
 
-// Draws evenly by the logarithm between the limits of a step.
+// Chooses a step by weight, and a size within its limits that is evenly distributed on a
+// logarithmic scale.
 std::uint64_t AgeingWorkload::draw_size() {
   const auto uniform = [this] { return static_cast<double>(rng_.next() >> 11) * 0x1p-53; };
   double ticket = uniform() * weights_;
@@ -280,7 +281,7 @@ void AgeingWorkload::create_one(Operation& operation) {
   write(operation, slot, draw_size());
 }
 
-// A file grows or is rewritten. Returns false if no file exists, or if the file is large enough.
+// Appends to a file or rewrites it. Returns false if no file exists or the file is large enough.
 bool AgeingWorkload::change_one(Operation& operation) {
   const double all = profile_.append_share + profile_.rewrite_share;
   const double ticket = static_cast<double>(rng_.next() >> 11) * 0x1p-53;

@@ -12,20 +12,20 @@
 
 namespace e4r::age {
 
-// The files of a file system in the order in which they were made. Chooses the file to remove so
-// that the ages of the others approach a histogram. An age is a share of the time since the first
-// file was made; time counts files made. A histogram with a step much higher than the steps before
-// it cannot be reached, because every old file was young first.
+// The files of a file system in the order of their creation. Chooses the file to remove so that the
+// ages of the others approach a histogram. An age is a share of the time since the first file was
+// created, and time is measured in created files. A histogram with a step much higher than the
+// steps before it cannot be reached, because every old file was young first.
 class Population {
  public:
   explicit Population(const std::vector<Step>& ages);
 
   void add(std::uint32_t slot);
   [[nodiscard]] std::uint64_t size() const { return alive_; }
-  // Any file. There must be one.
+  // Returns a random file. There must be one.
   [[nodiscard]] std::uint32_t any(Rng& rng) const;
-  // Removes a file: the frailest of some files in the step of ages that has the largest excess of
-  // files. There must be one.
+  // Removes and returns a file: the frailest of some candidates in the step of ages with the
+  // largest excess of files. There must be one.
   [[nodiscard]] std::uint32_t take(Rng& rng);
 
  private:
@@ -40,48 +40,49 @@ class Population {
   void forget_the_gone();
 
   static constexpr std::size_t kSpare = 1024;
-  std::vector<Step> shares_;  // limits as shares of all time, up to 1; the weights add up to 1
+  std::vector<Step> shares_;  // limits as shares of the total time, up to 1; weights add up to 1
   std::vector<Birth> births_;
-  std::vector<std::uint32_t> sums_;  // number of living files: a Fenwick tree over births_
+  std::vector<std::uint32_t> sums_;  // a Fenwick tree over births_ that counts living files
   std::uint64_t made_ = 0;
   std::uint64_t alive_ = 0;
 };
 
-// One operation of a program on its files. A slot is a place for a file: an inode that stays.
+// One operation of a program on its files. A slot is a place for a file: an inode that exists
+// permanently.
 struct Operation {
   enum class Kind : std::uint8_t {
-    write,   // `bytes` into the file in `slot`, which is empty
-    append,  // `bytes` more
-    remove,  // the file is emptied
-    sync,    // dirty data is written, and the journal commits
-    // At `offset`, any place of the file:
-    write_at,  // `bytes`, through the page cache
-    direct,    // `bytes`, past the page cache
-    extend,    // fallocate: space for `bytes`, and the file reaches that far
-    reserve,   // fallocate that keeps the file's size
-    punch,     // a hole of `bytes`
-    // The file's dirty data is written while it is open, and the journal commits (fsync).
+    write,   // writes `bytes` to the file in `slot`, which is empty
+    append,  // appends `bytes`
+    remove,  // empties the file
+    sync,    // writes back dirty data and commits the journal
+    // These work at `offset`, which may be anywhere in the file:
+    write_at,  // writes `bytes` through the page cache
+    direct,    // writes `bytes` without the page cache
+    extend,    // fallocate: allocates `bytes` and extends the file's size
+    reserve,   // fallocate: allocates `bytes` and keeps the file's size
+    punch,     // punches a hole of `bytes`
+    // Writes back the file's dirty data while it is open, and commits the journal (fsync).
     flush,
-    close,  // its last writer closes the file
+    close,  // the last writer closes the file
   };
   Kind kind = Kind::sync;
   std::uint32_t slot = 0;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
-  std::uint32_t writer = 0;  // which of several programs, from 0; each has its own CPU
+  std::uint32_t writer = 0;  // number of the program, from 0; each has its own CPU
   friend bool operator==(const Operation&, const Operation&) = default;
 };
 inline constexpr std::size_t kOperationKinds = static_cast<std::size_t>(Operation::Kind::close) + 1;
-// "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s"; with an offset "W SLOT OFFSET BYTES", "D"
-// (direct), "f" (extend), "k" (reserve), "p" (punch); "y SLOT" (flush), "c SLOT" (close). Numbers
-// are decimal. With an offset, there is a byte at least.
+// Formats an operation: "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s"; with an offset "W SLOT
+// OFFSET BYTES", and likewise "D" (direct), "f" (extend), "k" (reserve), "p" (punch); "y SLOT"
+// (flush), "c SLOT" (close). Numbers are decimal. Operations with an offset have at least one byte.
 [[nodiscard]] std::string text_of(const Operation& operation);
 [[nodiscard]] Result<Operation> parse_operation(std::string_view line);
 
-// What files a file system can have.
+// Limits of a file system on files.
 struct FileLimits {
   std::uint32_t block_size = 0;  // bytes
-  std::uint64_t files = 0;       // inodes that are free
+  std::uint64_t files = 0;       // number of free inodes
 };
 
 // How far to age a file system.
@@ -89,13 +90,14 @@ struct Until {
   double utilisation = 0.8;  // share of its clusters in use, including those in use at the start
   double turnover = 1;       // bytes written, in file system sizes
 };
-// "utilisation 0.8, turnover 10x". Either part may stand alone, in any order.
+// Parses "utilisation 0.8, turnover 10x". Either part may be missing, and the order does not
+// matter.
 [[nodiscard]] Result<Until> parse_until(const std::string& text);
 
 struct AgeingWorkloadOptions {
-  std::uint64_t clusters = 0;      // of the file system
+  std::uint64_t clusters = 0;      // clusters of the file system
   std::uint64_t used = 0;          // clusters in use at the start
-  std::uint32_t cluster_size = 0;  // bytes: a block's, without bigalloc
+  std::uint32_t cluster_size = 0;  // bytes; without bigalloc, the block size
   std::uint32_t slots = 0;
   Until until;
   std::uint64_t seed = 1;
@@ -105,29 +107,29 @@ struct AgeingWorkloadOptions {
 class Drawing {
  public:
   virtual ~Drawing() = default;
-  // Draws the next operation. Returns false when the age is reached and everything is synced.
+  // Draws the next operation. Returns false when the goal is reached and a sync has been drawn.
   [[nodiscard]] virtual bool next(Operation& operation) = 0;
   [[nodiscard]] virtual std::uint64_t bytes_written() const = 0;
-  // The bytes that next() will have written in all.
+  // The total number of bytes that next() will have written.
   [[nodiscard]] virtual std::uint64_t bytes_wanted() const = 0;
   [[nodiscard]] virtual std::uint64_t files() const = 0;
-  // Whether there were too few slots to fill that share of the file system.
+  // Whether there were too few slots to reach the utilisation.
   [[nodiscard]] virtual bool out_of_slots() const = 0;
 };
 
-// Blocks that files may use, and bytes that are to be written.
+// room_of(): the clusters that files may use. wanted_of(): the bytes to write.
 [[nodiscard]] std::uint64_t room_of(const AgeingWorkloadOptions& options);
 [[nodiscard]] std::uint64_t wanted_of(const AgeingWorkloadOptions& options);
-// Fails if there is less room than the utilisation needs, or no slot.
+// Fails if there is less room than the utilisation needs, or if there is no slot.
 [[nodiscard]] Status check_room(const AgeingWorkloadOptions& options);
 
-// Draws operations that age a file system. They do not depend on what the file system does, so
-// every policy and a real kernel get the same ones. Sizes come from the profile. The file to remove
-// is chosen so that the ages of the remaining files approach the profile's (as in Geriatrix,
-// Kadekodi et al., USENIX ATC 2018).
+// Draws operations that age a file system. They do not depend on the behaviour of the file system,
+// so every policy and a real kernel get the same operations. Sizes come from the profile. The file
+// to remove is chosen so that the ages of the remaining files approach the profile's (as in
+// Geriatrix, Kadekodi et al., USENIX ATC 2018).
 class AgeingWorkload : public Drawing {
  public:
-  // The Error: less room than the utilisation needs, or too few slots.
+  // Errors: less room than the utilisation needs; too few slots.
   [[nodiscard]] static Result<AgeingWorkload> create(const Profile& profile,
                                                      const AgeingWorkloadOptions& options);
   [[nodiscard]] bool next(Operation& operation) override;
@@ -158,7 +160,7 @@ class AgeingWorkload : public Drawing {
   std::uint64_t largest_ = 0;          // size limit of a file in bytes
   std::uint64_t written_ = 0, wanted_ = 0;
   std::uint64_t since_sync_ = 0;
-  std::uint64_t freed_ = 0;  // clusters, since the last sync
+  std::uint64_t freed_ = 0;  // clusters freed since the last sync
   std::uint32_t rewriting_ = kNone;
   bool ended_ = false;
   static constexpr std::uint32_t kNone = UINT32_MAX;

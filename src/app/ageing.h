@@ -17,7 +17,7 @@
 #include "image/image.h"
 #include "results/outcome.h"
 
-// The use case of `e4replay age`: write and remove files until a file system is old.
+// The use case of `e4replay age`: writes and removes files until a file system has aged.
 namespace e4r::app {
 
 struct AgeingOptions {
@@ -28,47 +28,47 @@ struct AgeingOptions {
   std::vector<std::string> settings;  // tunables, each as NAME=VALUE
   age::Writing writing = age::Writing::delayed;
   std::uint32_t pid = 0;              // the writer's pid
-  std::vector<std::uint32_t> inodes;  // inodes for the files; empty: spread over the disk
-  // Operations to perform (age/listed.h), and where they come from. Then profile, age and seed do
-  // not count. A request without space fails, and the next operation follows.
+  std::vector<std::uint32_t> inodes;  // inodes for the files; empty: inodes spread over the disk
+  // Operations to perform (age/listed.h), and their source. If set, profile, age and seed are
+  // ignored, and ageing continues with the next operation after a request that found no space.
   std::optional<std::string> operations;
   std::string operations_from;
 };
 
-// The space of a file system at its start, for what draws operations.
+// The initial space of a file system, for the object that draws operations.
 [[nodiscard]] age::AgeingWorkloadOptions space_to_age(const results::Outcome& start);
 
-// Whether the policy's kernel has large folios: ext4 has had them since 6.16.
+// Whether the policy's kernel uses large folios, as ext4 does since 6.16.
 [[nodiscard]] bool has_large_folios(const allocator::Policy& policy);
 
-// Inodes of files, not of directories, spread over the flex groups as directories would be.
+// Inodes for files, spread over the flex groups as if the files were in many directories.
 [[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
                                                        const Geometry& geometry);
 
 // Fails for a file system that ageing does not support: files with indirect blocks, damaged groups.
 [[nodiscard]] Status check_shape(const image::Image& image, const std::string& name);
 
-// One ageing of one file system.
+// The ageing of one file system.
 class Ageing {
  public:
-  // `image` is the file system at the start. A kernel's code opens it again under `path`. Fails for
-  // a file system that ageing does not support (files with indirect blocks, damaged groups), for an
-  // invalid setting, if there is too little room for the utilisation, or if a kernel does not
-  // start.
+  // `image` is the file system at the start. A kernel's code opens it again under `path`. Errors: a
+  // file system that ageing does not support (files with indirect blocks, damaged groups); an
+  // invalid setting; too little room for the utilisation; a kernel that does not start.
   [[nodiscard]] static Result<std::unique_ptr<Ageing>> begin(const image::Image& image,
                                                              const std::string& path,
                                                              const std::string& name,
                                                              AgeingOptions options);
 
   // Performs the whole ageing. Calls `each`, which may be empty, for every operation. Warns if
-  // there are too few inodes. Fails if the file system is full or the decider fails.
+  // there are too few inodes. Errors: the file system is full; the decider failed.
   [[nodiscard]] Status run(const Listener& listener,
                            const std::function<void(const age::Operation&)>& each);
 
-  // The file system at the start, and what run() has made of it.
+  // The file system before and after run().
   [[nodiscard]] const results::Outcome& start() const { return start_; }
   [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
-  // The group's bitmap, a bit for a cluster, set when it is in use: good until the next call.
+  // The group's bitmap, with one bit per cluster, set if the cluster is in use. Valid until the
+  // next call.
   [[nodiscard]] std::span<const std::uint64_t> bitmap(GroupNumber group);
 
  private:

@@ -22,7 +22,7 @@ using Figure = results::Cause::Figure;
 using replay::Reason;
 using Counts = replay::SearchReasons::Counts;
 
-// A policy of the comparison, with what its run came to.
+// A policy of the comparison, with the results of its run.
 struct Side {
   const results::Outcome* run = nullptr;
   const replay::SearchReasons* reasons = nullptr;
@@ -37,14 +37,14 @@ std::string stops(const Side& side) {
   return fmt::format("in searches that stop at mb_max_to_scan={}", side.tunables().mb_max_to_scan);
 }
 
-// What a policy does with the steps of the cause: "it " + verb + count + rest.
+// A cause, and how its sentence is formed: "it " + verb + count + rest.
 struct Rule {
   std::string_view name;        // its section in docs/causes.md
   std::string_view changed_by;  // the tunable or version that changes it
   Reason reason;
   std::string_view verb;
   std::string (*rest)(const Side&);
-  // Likewise for extents of files; null: the rule is not about them.
+  // The rest of the sentence about extents of files; null if the rule does not apply to them.
   std::string (*of_extents)(const Side&) = nullptr;
 };
 
@@ -102,7 +102,7 @@ std::string capitalized(std::string text) {
   return text;
 }
 
-// The cause in words. `who`: the policy with more of it.
+// Describes the cause in a sentence. `who` is the policy for which the cause is stronger.
 std::string sentence_of(const Rule& rule, const results::Cause& cause, const Side& side,
                         std::string_view who, std::string_view whole) {
   const std::string count = fmt::format("{}\u00a0{}", format_count(cause.count - cause.other),
@@ -136,7 +136,7 @@ results::Cause cause_of(const Rule& rule, Figure of, const Side& more) {
   return out;
 }
 
-// What most of a policy's steps are.
+// The reasons for most of a policy's steps.
 results::Why own_causes(const Side& side) {
   results::Why out;
   const auto whole = static_cast<double>(sum(side.reasons->steps()));
@@ -150,7 +150,7 @@ results::Why own_causes(const Side& side) {
   return out;
 }
 
-// The figure of the run that is compared.
+// The figures that are compared.
 results::Value steps_of(const results::Outcome& run) {
   return report::steps_per_request(run);
 }
@@ -158,8 +158,8 @@ results::Value extents_of(const results::Outcome& run) {
   return results::find_row("files/avg_extents")->of(run);
 }
 
-// Whether the figure differs by more than a little, and by more than luck. Positive: it is larger
-// than the first policy's.
+// Whether the figure differs by more than kDifferPercent and by more than chance explains. Returns
+// 1 if it is larger than the first policy's, -1 if smaller, 0 if it does not differ.
 int differs(const report::ReplayReport& report, Figure of, const Side& first, const Side& side) {
   const auto figure = of == Figure::steps ? steps_of : extents_of;
   const auto from = results::number_of(figure(*first.run));
@@ -170,7 +170,7 @@ int differs(const report::ReplayReport& report, Figure of, const Side& first, co
   return *to > *from ? 1 : -1;
 }
 
-// The rules that account for a part of the difference in the figure, the largest part first.
+// The rules that account for part of the difference in the figure, largest part first.
 std::vector<results::Cause> causes_of(Figure of, const Side& first, const Side& side, int sign) {
   std::vector<results::Cause> out;
   const double whole =
@@ -194,7 +194,8 @@ std::vector<results::Cause> causes_of(Figure of, const Side& first, const Side& 
   return out;
 }
 
-// The largest cause for each figure that differs. If only one differs, it may have two.
+// The largest cause for each figure that differs. If only one figure differs, it may have two
+// causes.
 results::Why differences(const report::ReplayReport& report, const Side& first, const Side& side) {
   results::Why out;
   std::optional<results::Cause> second;

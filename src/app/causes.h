@@ -8,26 +8,26 @@
 #include "replay/session.h"
 #include "report/replay_report.h"
 
-// Why a policy is better or worse, in sentences with their share of the difference. Each rule has a
-// section in docs/causes.md. A rule compares counts: every step of a search has one reason
-// (replay/search_reasons.h), so the reasons' differences add up to the whole difference, and no two
-// causes claim the same part.
+// Explains why a policy is better or worse, in sentences that give each cause's share of the
+// difference. Each rule has a section in docs/causes.md. A rule compares counts. Every step of a
+// search has exactly one reason (replay/search_reasons.h), so the differences of the reasons add up
+// to the whole difference, and causes do not overlap.
 namespace e4r::app {
 
-// Figures that differ by less are not explained.
+// Smaller differences are not explained.
 inline constexpr double kDifferPercent = 5;
-// A cause is told if it accounts for at least so much of the difference, in percent. One that
-// accounts for much more than the difference is only one of several that pull in both directions.
+// A cause is reported if it accounts for a share of the difference between these limits, in
+// percent. A cause above the upper limit is largely offset by others in the opposite direction.
 inline constexpr double kLeastPercent = 50, kMostPercent = 200;
-// The second cause for the same figure.
+// The lower limit for a second cause of the same figure.
 inline constexpr double kSecondPercent = 25;
 
 // The names of all rules, in the order of docs/causes.md.
 [[nodiscard]] std::vector<std::string_view> cause_names();
 
 // Fills Outcome::why of the report's runs from those runs' replay::SearchReasons. The first run is
-// told by itself, and the others against it. A kernel's code does not report its steps, so it has
-// no causes; with a kernel as the first policy no run has.
+// explained by itself, and the others are compared with it. A kernel's code does not report its
+// steps, so its run has no causes; if the first policy is a kernel, no run has causes.
 void find_causes(std::span<const replay::Run> runs, report::ReplayReport& report);
 
 }  // namespace e4r::app

@@ -36,7 +36,7 @@ Result<std::optional<T>> parse_noted(const std::optional<NotedText>& noted,
   return std::optional<T>(std::move(*parsed));
 }
 
-// Subtracts the counts at the capture's start. The kernel counts from its mount, or from when
+// Subtracts the counts at the start of the capture. The kernel's counts begin at the mount, or when
 // counting was switched on, but only the recorded run matters here.
 Status take_off_start(const capture::Capture& capture, Stats& stats) {
   const std::string* text = capture.text(capture::text_name::kStartStats);
@@ -100,11 +100,11 @@ report::KernelStats recorded_stats(const Inputs& inputs) {
 
 namespace {
 
-// Records the groups' free space during a run.
+// Records the free space of groups during a run.
 class FreeSpaceAccount final : public replay::Account {
  public:
-  // Records about so many frames for a page, and steps for a timeline; 0: none. The report must
-  // outlive the run.
+  // Records about `frames` frames for a page and `steps` steps for a timeline; 0: none. The report
+  // must outlive the run.
   FreeSpaceAccount(const report::ReplayReport& report, std::uint64_t frames, std::uint64_t steps) {
     using trace::EventKind;
     const std::uint64_t decisions = report.trace.count(EventKind::mballoc_alloc) +
@@ -123,7 +123,7 @@ class FreeSpaceAccount final : public replay::Account {
   }
 
   struct One {
-    std::uint64_t every = 0;  // decisions
+    std::uint64_t every = 0;  // in decisions
     stats::SpaceHistory history;
   };
   One page, timeline;
@@ -135,7 +135,7 @@ constexpr std::uint64_t kSpaceSteps = 256;
 // The number of pieces of each file, by column.
 using Pieces = std::vector<std::vector<stats::FilePieces>>;
 
-// Keeps the free space in the course of a run for a page and for a timeline.
+// Adds accounts that record the free space over the course of a run, for a page and for a timeline.
 void keep_free_space(const RunSpec& spec, const report::ReplayReport& report,
                      replay::Accounts& accounts) {
   if (spec.for_page || spec.spaces)
@@ -143,8 +143,8 @@ void keep_free_space(const RunSpec& spec, const report::ReplayReport& report,
                                    spec.spaces ? kSpaceSteps : 0);
 }
 
-// Follows the recorded kernel and keeps its results. The recorded free space is the same in each
-// pass of the following, whatever the policy.
+// Follows the recorded kernel and keeps its results. The recorded free space is the same in every
+// pass and for every policy.
 Status follow(replay::Session& session, const RunSpec& spec, const Inputs& inputs, Comparison& out,
               Pieces& pieces) {
   report::ReplayReport& report = out.report;
@@ -157,7 +157,7 @@ Status follow(replay::Session& session, const RunSpec& spec, const Inputs& input
     keep_free_space(spec, report, accounts);
   };
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
-  // A workload was not recorded: what the policy did that made its requests has its own column.
+  // A workload was not recorded. The policy that made its requests has its own column.
   if (!inputs.workload) report.kernel = summarize_recorded(followed, recorded_stats(inputs));
   FreeSpaceAccount* const space = followed.engine->find<FreeSpaceAccount>();
   const bool has_column = report.kernel && report.kernel->run;
@@ -185,8 +185,8 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
   return {};
 }
 
-// Explains one decision of every run. Needs extra runs, because the main runs have told another
-// account of their steps.
+// Explains one decision of every run. Needs extra runs, because in the main runs another account
+// observes the steps.
 Status explain_apart(const replay::Session& session, std::vector<replay::Setup> setups,
                      const RunSpec& spec, report::ReplayReport& report) {
   for (replay::Setup& setup : setups) setup.keep = explanations_of({spec.explain});
@@ -197,7 +197,7 @@ Status explain_apart(const replay::Session& session, std::vector<replay::Setup> 
   return {};
 }
 
-// The request at which the run `log` parts from the `first` one.
+// The request at which the run of `log` diverges from the first run.
 results::Parting parting_of(const replay::DecisionLog& first, const replay::DecisionLog& log) {
   results::Parting out;
   out.requests = first.entries().size();
@@ -208,7 +208,7 @@ results::Parting parting_of(const replay::DecisionLog& first, const replay::Deci
   return out;
 }
 
-// Keeps a log, and the text of these requests.
+// Adds a log that keeps the text of these requests.
 replay::AddAccounts log_with(std::vector<std::uint64_t> requests) {
   return [requests = std::move(requests)](replay::Accounts& accounts) {
     accounts.add<replay::DecisionLog>(requests);
@@ -335,7 +335,7 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
 
 namespace {
 
-constexpr unsigned kMostWriters = 1024;  // also the most CPUs
+constexpr unsigned kMostWriters = 1024;  // also the limit on CPUs
 constexpr std::uint64_t kLongestPauseNs = 86'400'000'000'000;
 
 // Parses a number from 1 to kMostWriters.
@@ -345,10 +345,10 @@ std::optional<unsigned> number_of(std::string_view text) {
   return static_cast<unsigned>(*value);
 }
 
-// Caps unusually long pauses, such as that of a commit, and spreads the excess over the other
-// pauses: such a pause holds up all writers alike. The sum stays the same.
+// Caps unusually long pauses, such as that of a commit, and spreads the excess over all pauses,
+// because such a pause would delay all writers equally. The sum stays the same.
 void deal_out(std::vector<std::uint64_t*>& pauses) {
-  constexpr std::uint64_t kLong = 10;  // times the median
+  constexpr std::uint64_t kLong = 10;  // in units of the median
   if (pauses.empty()) return;
   std::vector<std::uint64_t> sorted;
   sorted.reserve(pauses.size());
@@ -367,8 +367,8 @@ void deal_out(std::vector<std::uint64_t*>& pauses) {
   }
 }
 
-// Spreads pauses among nearby requests, separately for pauses within a file and before another
-// file.
+// Evens out the pauses of nearby requests, separately for pauses within a file and pauses before
+// another file.
 void deal_out_pauses(Thinking& thinking) {
   constexpr std::size_t kAround = 1024;  // requests
   for (std::size_t from = 0; from < thinking.ns.size(); from += kAround) {
@@ -382,8 +382,8 @@ void deal_out_pauses(Thinking& thinking) {
   }
 }
 
-// Makes each time random, between half and one and a half of itself. Writers with equal think times
-// would collide only once, because the one that waited stays behind the other. Times on a real
+// Randomises each time between 0.5 and 1.5 times its value. Writers with equal think times would
+// collide only once, because a writer that has waited once stays behind the other. Times on a real
 // machine vary.
 void vary(std::vector<std::uint64_t>& think_ns) {
   constexpr std::uint64_t kSeed = 1;
@@ -394,12 +394,13 @@ void vary(std::vector<std::uint64_t>& think_ns) {
 // Serves the writers' requests with a replay.
 class Replayed : public contention::Requests {
  public:
-  // `think_ns` holds the pause before each decision, by its number. Both must outlive the object.
+  // `think_ns` holds the pause before each decision, indexed by decision number. `replay` and
+  // `think_ns` must outlive the object.
   Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns, unsigned writers)
       : replay_(replay), think_ns_(think_ns), freeing_ns_(writers) {}
 
-  // The recorded pause had the time of the frees in it. How long they take is known when they are
-  // done, so the next pause is that much shorter.
+  // The recorded pause includes the time of frees. The time that frees take in the replay is known
+  // only when they are done, so it is subtracted from the next pause.
   Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
     E4R_TRY(const std::optional<std::uint64_t> decision, replay_.next(writer));
     if (!decision) return std::optional<std::uint64_t>();
@@ -425,7 +426,8 @@ class Replayed : public contention::Requests {
  private:
   replay::SideBySide& replay_;
   const std::vector<std::uint64_t>& think_ns_;
-  std::vector<std::uint64_t> freeing_ns_;  // by writer: not yet taken off a pause
+  std::vector<std::uint64_t>
+      freeing_ns_;  // by writer: time of frees not yet subtracted from a pause
 };
 
 }  // namespace
@@ -504,11 +506,11 @@ std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& 
 
 namespace {
 
-// Says which recorded pauses are doubtful.
+// Warns about doubtful recorded pauses.
 void warn_of_pauses(const Thinking& thinking, const replay::DecisionRows& recorded,
                     const Listener& listener) {
-  // Tolerates a few: writeback may run beside a single writer.
-  constexpr std::uint64_t kFew = 20;  // 1 of this many requests
+  // Tolerates a few, because writeback may run concurrently with a single writer.
+  constexpr std::uint64_t kFew = 20;  // one in this many requests
   if (thinking.overlapping > recorded.all().size() / kFew)
     listener.warn(fmt::format(
         "--writers: {} of {} recorded requests came while others were served: several writers were "

@@ -16,12 +16,12 @@
 #include "stats/free_extents.h"
 #include "stats/mb_files.h"
 
-// The kernel's own figures about the recorded run: from a given file, the capture, or a file beside
-// the trace.
+// The kernel's own figures about the recorded run, from a given file, the capture, or a file next
+// to the trace.
 namespace e4r::app {
 
-// Says why a capture's figures from its end are useless: the file system was written to while they
-// were read, or the capture has no end. Empty if they are usable, or without a capture.
+// Says why the figures from a capture's end cannot be used: the file system was written to while
+// they were read, or the capture has no end. Empty if they can be used, or if there is no capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
 
 // Reads mb_groups at the end of the run.
@@ -32,10 +32,11 @@ namespace e4r::app {
 [[nodiscard]] Result<std::optional<std::vector<stats::MbStat>>> read_kernel_stats(
     const Inputs& inputs);
 
-// Returns the source of the mb_stats if it says that the kernel did not count; otherwise empty.
+// Returns the source of mb_stats if mb_stats says that the kernel did not count; otherwise empty.
 [[nodiscard]] Result<std::string> uncounted_stats(const Inputs& inputs);
 
-// Returns the mb_stats for the recorded kernel's column, or the reason why it is missing.
+// Returns the counts of mb_stats for the recorded kernel's column, or the reason why they are
+// missing.
 [[nodiscard]] report::KernelStats recorded_stats(const Inputs& inputs);
 
 // Simulates many writers that make the recorded requests (contention/simulation.h).
@@ -50,35 +51,35 @@ namespace e4r::app {
 [[nodiscard]] Result<std::uint64_t> parse_think(std::string_view text);
 [[nodiscard]] Result<double> parse_think_scale(std::string_view text);
 
-// What the recorded machine did between requests.
+// The pauses between the requests of the recorded machine.
 struct Thinking {
-  // For each decision, by its number in the trace (from 1): the nanoseconds since all earlier
-  // requests had been answered, at most a day. 0 if the trace does not tell.
+  // For each decision, indexed by its number in the trace (from 1): the nanoseconds since the last
+  // earlier request was answered, at most a day. 0 if unknown.
   std::vector<std::uint64_t> ns;
-  std::vector<bool> goes_on;  // by decision: the previous request was for the same inode
-  std::uint64_t tick_ns = 0;  // all times are multiples of this; 0: there are no requests
-  // Requests that came during another one, which shows several writers.
+  std::vector<bool> goes_on;  // by decision: whether the previous request was for the same inode
+  std::uint64_t tick_ns = 0;  // all times are multiples of this; 0 if there are no requests
+  // The number of requests made during another request, which indicates several writers.
   std::uint64_t overlapping = 0;
 };
 [[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
-// The pause before each decision at that pace, by its number. It differs at random, by up to a
-// half.
+// The pause before each decision at that pace, indexed by decision number. Each is varied at random
+// by up to 50 percent.
 [[nodiscard]] std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& pace);
 
-// Replays each setup once more for each number of RunSpec::writers, one replay at a time, and
-// records its locks. Simulates writers that make the requests. Fills by_writers in the report's
-// runs, which correspond to the setups.
+// Replays each setup again for each number in RunSpec::writers, one replay at a time, and records
+// its locks. Simulates writers that make the requests. Fills by_writers in the report's runs, which
+// correspond to the setups.
 [[nodiscard]] Status simulate_writers(replay::Session& session,
                                       std::span<const replay::Setup> setups,
                                       const replay::DecisionRows& recorded, const RunSpec& spec,
                                       const Listener& listener, report::ReplayReport& report);
 
-// The use case of `e4replay replay`: what other policies would have done with a trace.
+// The use case of `e4replay replay`: how other policies would have served a recorded trace.
 
 struct Comparison {
   report::ReplayReport report;
-  std::vector<replay::Run> runs;  // in the order of the policies; engines in their final state
-  replay::DecisionRows recorded;  // of the recorded kernel; a run keeps its own (Engine::find)
+  std::vector<replay::Run> runs;  // in policy order; engines are in their final state
+  replay::DecisionRows recorded;  // rows of the recorded kernel; a run keeps its own (Engine::find)
   // The history of the recorded kernel, then of each run, in up to 256 steps. Empty unless
   // requested.
   std::vector<stats::SpaceHistory> spaces;

@@ -75,7 +75,7 @@ std::optional<bool> holds(const Condition& condition, const FigureCase& one) {
        {one.name}});
 }
 
-// "for CASE: FIGURE is 12, FIGURE is 3"
+// Formats "for CASE: FIGURE is 12, FIGURE is 3".
 std::string tell(const Condition& condition, const FigureNames& names, const FigureCase& one) {
   std::string figures;
   for (const std::size_t index : condition.figures())
@@ -84,7 +84,7 @@ std::string tell(const Condition& condition, const FigureNames& names, const Fig
   return fmt::format("for {}{}{}", printable(one.name), figures.empty() ? "" : ": ", figures);
 }
 
-// "FIGURE, FIGURE"
+// Formats "FIGURE, FIGURE".
 std::string absent_figures(const Condition& condition, const FigureNames& names,
                            std::span<const FigureCase> cases) {
   std::string out;
@@ -104,7 +104,7 @@ std::string writers_prefix(unsigned writers) {
   return fmt::format("writers-{}:", writers);
 }
 
-// The figures of one policy, with those of many writers.
+// Adds the figures of one policy, including those of many writers.
 void add_policy_values(std::vector<Value>& out, const results::Outcome& run, const RunSpec& spec) {
   add_values(out, &run, Teller::replay);
   for (std::size_t i = 0; i < spec.writers.size(); ++i)
@@ -116,8 +116,8 @@ struct NamedValue {
   Value value;
 };
 
-// How a run agrees with the recorded kernel, for figures named "agreement/KEY". The values of a run
-// that was not compared are empty.
+// A run's agreement with the recorded kernel, as figures named "agreement/KEY". The values are
+// empty if the run was not compared.
 std::vector<NamedValue> agreement_values(const results::Outcome& run) {
   using replay::Agreement;
   const std::optional<Agreement>& agreement = run.agreement ? run.agreement : run.free_run;
@@ -203,7 +203,7 @@ Result<std::string> find_replay_failure(std::span<const std::string> conditions,
                                         const RunSpec& spec, const report::ReplayReport& report) {
   FigureNames names = replay_names(spec);
   names.cases.clear();
-  std::vector<Value> others;  // of the first policy, the recorded kernel and the start
+  std::vector<Value> others;  // figures of the first policy, the recorded kernel and the start
   add_policy_values(others, report.runs.front(), spec);
   add_values(others, report.kernel && report.kernel->run ? &*report.kernel->run : nullptr,
              Teller::replay);

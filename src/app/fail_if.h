@@ -10,19 +10,19 @@
 #include "results/rows.h"
 #include "util/status.h"
 
-// Conditions of --fail-if (util/condition.h). If one holds, a command ends with a status of its
-// own. A figure has the key of its row. "base:", "recorded:" or "start:" in front of the key names
-// whose figure it is.
+// Conditions of --fail-if (util/condition.h). If one holds, a command exits with a distinct status.
+// A figure is named by the key of its row. A prefix "base:", "recorded:" or "start:" selects the
+// figure of the first policy, the recorded kernel or the start.
 namespace e4r::app {
 
-// What conditions may name.
+// The names that conditions may use.
 struct FigureNames {
   std::vector<std::string> figures;
-  std::string word;                // "policy" or "capture": what the names of the cases are
-  std::vector<std::string> cases;  // their names; empty: all policies that e4replay knows
+  std::string word;                // the kind of the cases: "policy" or "capture"
+  std::vector<std::string> cases;  // names of the cases; empty: all policies
 };
 
-// What conditions are applied to: a policy of a replay, or a capture of a review.
+// An object to which conditions are applied: a policy of a replay, or a capture of a review.
 struct FigureCase {
   std::string name;
   std::vector<results::Value> figures;  // in the order of the names
@@ -31,22 +31,23 @@ struct FigureCase {
 // Adds the keys of the teller's rows, with the prefix.
 void add_names(FigureNames& names, const std::string& prefix, results::Teller teller);
 
-// The names that conditions on a replay have, before it has run.
+// The names available to conditions on a replay. The replay need not have run.
 [[nodiscard]] FigureNames replay_names(const RunSpec& spec);
-// Those that conditions on a verification have.
+// The names available to conditions on a verification.
 [[nodiscard]] FigureNames verify_names();
 
-// Says which condition is wrong, and where. The Error is one of usage.
+// Checks the syntax and the names of conditions. The Error, a usage error, names the wrong
+// condition and the position.
 [[nodiscard]] Status check_conditions(std::span<const std::string> conditions,
                                       const FigureNames& names);
 
-// The line that says which condition holds, for which case, and with which figures. Empty if no
-// condition holds. The Error: a condition depends on figures that no case has.
+// Returns a line that says which condition holds, for which case, and with which figures; empty if
+// no condition holds. Error: a condition depends on figures that no case has.
 [[nodiscard]] Result<std::string> find_failure(std::span<const std::string> conditions,
                                                const FigureNames& names,
                                                std::span<const FigureCase> cases);
 
-// The same for what a replay or a verification came to.
+// Does the same for the results of a replay or a verification.
 [[nodiscard]] Result<std::string> find_replay_failure(std::span<const std::string> conditions,
                                                       const RunSpec& spec,
                                                       const report::ReplayReport& report);

@@ -101,7 +101,7 @@ void declare_trace_reads(const std::string& path, Outputs& outputs) {
 
 namespace {
 
-// The first line of a NAME.tunables that is a kernel's release; empty without such a line.
+// The first line of a NAME.tunables file that is a kernel release; empty if there is none.
 std::string release_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -128,7 +128,7 @@ struct RecordedKernel {
   replay::MountFacts mount;
 };
 
-// Reads the tunables. Also takes the release if it is not known yet.
+// Reads the tunables. Also takes the release from the file if it is still unknown.
 Status read_tunables(const InputOptions& options, const capture::Capture* capture,
                      std::uint32_t default_mount_options, RecordedKernel& recorded) {
   recorded.mount = replay::read_mount("", default_mount_options);
@@ -142,7 +142,7 @@ Status read_tunables(const InputOptions& options, const capture::Capture* captur
   return {};
 }
 
-// Opens the trace as a capture, or the image if there is no trace. Returns nothing for a trace that
+// Opens the trace as a capture, or the image if there is no trace. Returns nullopt for a trace that
 // is not a capture.
 Result<std::optional<capture::Capture>> open_capture(const InputOptions& options) {
   const std::string& path = options.trace.empty() ? options.image : options.trace;
@@ -190,7 +190,7 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   return {};
 }
 
-// What the recorder kept, because it had followed the file system.
+// Reads the checkpoint of a recorder that had followed the file system.
 Result<replay::WarmStart> read_checkpoint(const Inputs& inputs, const std::string& text) {
   auto checkpoint = replay::Checkpoint::parse(text);
   const Status fits = checkpoint.ok() ? checkpoint->check(inputs.source) : checkpoint.error();
@@ -359,7 +359,7 @@ namespace {
 
 using Inodes = std::set<std::uint64_t>;
 
-// The wanted inodes whose creation the trace shows.
+// Those of the wanted inodes whose creation the trace shows.
 Result<Inodes> made_in(const trace::PackedTrace& trace, const Inodes& wanted) {
   Inodes out;
   const auto events = trace.cursor();

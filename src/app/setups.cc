@@ -147,7 +147,7 @@ std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded)
   std::vector<const allocator::Policy*> out = {*at};
   const auto before = std::find_if(std::make_reverse_iterator(at), all.rend(), long_term);
   if (before != all.rend()) out.push_back(*before);
-  // A patched kernel is compared only with the kernel that it is based on.
+  // A patched kernel is compared only with the kernel on which it is based.
   if ((*at)->releases.empty()) return out;
   const auto after = std::find_if(at + 1, all.end(), long_term);
   if (after != all.end()) out.push_back(*after);

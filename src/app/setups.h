@@ -17,7 +17,7 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// Finds and makes deciders by the names that commands take.
+// Finds and makes deciders by the names that commands accept.
 namespace e4r::app {
 
 // Parses a policy: its name, a kernel's code as "kernel:FILE", or a policy file. A policy file is
@@ -27,49 +27,48 @@ namespace e4r::app {
 // message lists the known ones) and on an empty list.
 [[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
 
-// A policy whose code lies in a file (a kernel or a policy file), with facts that identify the
-// file's content.
+// A policy whose code is in a file (a kernel or a policy file), with facts that identify the file's
+// contents.
 struct PolicyFile {
   const allocator::Policy* policy = nullptr;
   std::string file;            // the given path, without "kernel:"
-  std::string release;         // a kernel's release; empty: a policy file
-  std::uint32_t criteria = 0;  // number of a kernel's criteria
+  std::string release;         // release of a kernel; empty for a policy file
+  std::uint32_t criteria = 0;  // number of criteria of a kernel
   std::uint32_t sum = 0;       // CRC-32C of the file
   std::string commit = {};     // the commit of a kernel's tree; empty: unknown
   bool dirty = false;          // the tree had uncommitted changes
 };
-// Reads the policy's file now. Returns nothing for a built-in policy. The Error says what cannot be
+// Reads the policy's file. Returns nullopt for a built-in policy. The Error says what cannot be
 // read.
 [[nodiscard]] Result<std::optional<PolicyFile>> policy_file(const allocator::Policy& policy);
 
-// Declares the files that the policies are read from.
+// Declares the files from which the policies are read.
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs);
 
-// A file system before any decision.
+// A file system in its start state.
 struct StartPoint {
   const state::Source& source;  // must outlive the decider
   std::string image_path;       // path to open its image again
   std::string image_name;       // the image's name in messages
 };
 
-// Makes the policy's model, or boots the kernel that it names. `loaded`: the buddies of all groups
-// are in memory, as after a read of mb_groups; otherwise no buddy is.
+// Makes the policy's model, or boots the kernel that it names. If `loaded`, the buddies of all
+// groups are in memory, as after a read of mb_groups; otherwise none is.
 [[nodiscard]] Result<std::unique_ptr<allocator::Decider>> make_decider(
     const allocator::Policy& policy, const allocator::Tunables& tunables, const StartPoint& start,
     bool loaded);
 
 // Turns opened inputs into setups for replays.
 
-// Whether a kernel's code would start without the state that the file system held only in memory
-// when recording began.
+// Whether a kernel's code would start without the state that existed only in memory when recording
+// began.
 [[nodiscard]] bool begins_cold(const allocator::Policy& policy, const Inputs& inputs);
-// Warns if a kernel's code starts without the state that an already mounted file system held only
-// in memory.
+// Warns if begins_cold().
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener);
 
 // Makes a setup for the policy with these tunables. Its decider is the model or the kernel's code.
-// It keeps the accounts that every Outcome has figures of. `inputs` must outlive the setup.
+// It has the accounts from which every Outcome takes figures. `inputs` must outlive the setup.
 [[nodiscard]] replay::Setup make_setup(const allocator::Policy& policy,
                                        const allocator::Tunables& tunables, const Inputs& inputs);
 
@@ -81,7 +80,7 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);
 
-// Setup::check_every for the run.
+// The value of Setup::check_every for the run.
 [[nodiscard]] inline std::uint64_t check_every(const RunSpec& spec) {
   return spec.check ? replay::Setup::kOften : 0;
 }
@@ -92,20 +91,20 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 // `progress` must outlive the session.
 [[nodiscard]] replay::SessionOptions session_options(const Inputs& inputs, Progress& progress);
 
-// Starts a report with its head: image, trace, and free extents before the run.
+// Makes a report that contains the image, the trace, and the free extents before the run.
 [[nodiscard]] report::ReplayReport start_report(const Inputs& inputs);
 
-// Lets the setup keep further accounts.
+// Adds further accounts to the setup.
 void keep_also(replay::Setup& setup, replay::AddAccounts more);
 
-// Explains decisions, which are numbered from 1.
+// Adds an account that explains the decisions with these numbers, from 1.
 [[nodiscard]] replay::AddAccounts explanations_of(std::vector<std::uint64_t> decisions);
 
-// The explanation of a decision; empty if the run was not asked for it or made no such decision.
+// The explanation of a decision; empty if it was not requested or the run made no such decision.
 [[nodiscard]] std::string explanation(const replay::Run& run, std::uint64_t decision);
 
-// The explanation of RunSpec::explain; empty without such a request. Fails if no decision has that
-// number.
+// The explanation of decision RunSpec::explain; empty if none was requested. Fails if no decision
+// has that number.
 [[nodiscard]] Result<std::string> explained(std::uint64_t decision, const replay::Run& run);
 
 }  // namespace e4r::app

@@ -10,7 +10,7 @@
 #include "image/image.h"
 #include "state/fs_state.h"
 
-// A file system as it is, on which a command lets invented programs write.
+// The start state of an existing file system on which a command lets simulated programs write.
 namespace e4r::app {
 
 struct StartImage {
@@ -23,16 +23,16 @@ struct StartImage {
 [[nodiscard]] Result<StartImage> open_start(const std::string& name, image::OpenOptions options,
                                             const Listener& listener);
 
-// Takes over the tunables of `file`, or if that is empty, of the capture that has the image.
-// Returns where they are from; empty: the image has none.
+// Applies the tunables of `file`, or if that is empty, of the capture that holds the image. Returns
+// their source, or an empty string if there are none.
 [[nodiscard]] Result<std::string> take_start_tunables(const std::string& file,
                                                       const OpenedImage& opened,
                                                       allocator::Tunables& tunables);
 
-// Inodes of files that are free, in their order, at most `most`.
+// Free inodes that files can use, at most `most`, in ascending order.
 [[nodiscard]] Result<std::vector<std::uint32_t>> free_inodes(const image::Image& image,
                                                              std::uint64_t most);
-// Sorts free inodes so that neighbours lie in different flex groups.
+// Orders free inodes so that consecutive ones are in different flex groups.
 [[nodiscard]] std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& free,
                                                 const image::SuperblockInfo& superblock,
                                                 const Geometry& geometry);

@@ -11,7 +11,8 @@
 namespace e4r::app {
 namespace {
 
-// A capture includes its image, the kernel's tunables and a count of lost events.
+// Whether image and trace come from one capture, which also holds the kernel's tunables and a count
+// of lost events.
 bool is_whole_capture(const report::ReplayReport& report) {
   return report.image_path == report.trace_path;
 }
@@ -45,7 +46,7 @@ std::vector<std::string> doubts(const Inputs& inputs) {
   return out;
 }
 
-// Lost events explain a difference better than a wrong policy does.
+// Lost events are a likelier cause of a difference than a wrong policy.
 std::string nearest_text(const report::ReplayReport& report) {
   return fmt::format("{} {}",
                      report.trace.lost_any() ? "the model of the recorded kernel,"
@@ -56,7 +57,7 @@ std::string nearest_text(const report::ReplayReport& report) {
 constexpr const char* kByItsCode =
     "let the kernel's own code decide (`e4replay kernel build TREE -o FILE`, -p kernel:FILE)";
 
-// Advice for a model that does not follow the trace. The first doubt is the policy.
+// Advice for a model that does not follow the trace. The likeliest cause is the policy.
 std::string advice(const report::ReplayReport& report, const Inputs& inputs) {
   std::string out;
   for (const std::string& line : trace::not_understood(report.trace)) out += line + "; ";
@@ -131,7 +132,7 @@ namespace {
 report::PolicyChoice choice_of(const replay::Session& session, const replay::Engine& followed) {
   report::PolicyChoice out = {
       std::string(followed.policy().name), {}, followed.agreement().is_kernels_own()};
-  // Lost events explain a difference, too.
+  // Lost events can also cause a difference.
   if (session.trace().summary().lost_any() && out.kernels_own == false) out.kernels_own.reset();
   for (const allocator::Policy* policy : session.allowed()) out.allowed.emplace_back(policy->name);
   return out;
@@ -156,7 +157,7 @@ Result<std::vector<results::Outcome>> replay_other_orders(const replay::Session&
                                                           const std::string& recorded_policy,
                                                           unsigned threads) {
   constexpr std::uint64_t kMost = 20, kLeast = 4;
-  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all orders together: a few seconds
+  constexpr std::uint64_t kMostEvents = 1 << 24;  // total of all orders: a few seconds
   const allocator::Policy* policy = allocator::find_policy(recorded_policy);
   if (policy == nullptr) return std::vector<results::Outcome>();
   const std::uint64_t orders =
@@ -201,7 +202,7 @@ Result<results::Outcome> FollowedRecording::run(const allocator::Policy& policy,
 
 namespace {
 
-// The kernel's figures from the end of the run, given or found beside the trace.
+// The kernel's figures from the end of the run, given or found next to the trace.
 struct KernelsAccount {
   std::optional<std::vector<state::MbGroup>> groups;
   std::optional<std::vector<stats::MbStat>> stats;
@@ -225,7 +226,7 @@ Result<KernelsAccount> read_account(const Inputs& inputs, const Listener& listen
   return out;
 }
 
-// The kernel's groups may have been read while the device was still told of the last ranges.
+// The kernel's groups may have been read while the last ranges were still being discarded.
 stats::MbGroupsComparison compare_groups(const std::vector<state::MbGroup>& kernel,
                                          const replay::Engine& engine) {
   const state::FsState& state = engine.state();
@@ -257,7 +258,7 @@ Status compare(const KernelsAccount& kernel, const replay::Run& run, results::Ou
   return {};
 }
 
-// A kernel's code cannot be corrected after a difference, so it only decides alone.
+// The decisions of a kernel's code cannot be replaced after a difference, so it only runs freely.
 Result<replay::Followed> follow_recorded(replay::Session& session, replay::Setup setup) {
   setup.policy = nullptr;
   setup.make = nullptr;
@@ -267,8 +268,8 @@ Result<replay::Followed> follow_recorded(replay::Session& session, replay::Setup
   return out;
 }
 
-// Explains the requested decision, or else the first that differs. The latter is known only at the
-// end, so a second run explains it, made in the same way as `told`.
+// Explains the requested decision, or else the first one that differs. That one is known only at
+// the end, so it needs a second run, made in the same way as `told`.
 Result<std::string> explain(replay::Session& session, replay::Setup setup, std::uint64_t wanted,
                             bool free_run, const replay::Run& told) {
   if (wanted != 0) return explained(wanted, told);
@@ -320,8 +321,8 @@ Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
   const replay::Run& alone = *both.alone;
   const bool told_alone = spec.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
-  // Reading mb_groups loaded all groups in the recorded kernel. A deciding kernel keeps its own
-  // account.
+  // Reading mb_groups loaded all groups in the recorded kernel. A kernel that decides provides its
+  // own mb_groups.
   if (kernel.groups && told.engine->kernel_account() == nullptr) told.engine->load_all_groups();
   results::Outcome run = results::outcome_of(told);
   if (!told_alone) run.agreement = followed.engine->agreement();

@@ -10,24 +10,24 @@
 #include "replay/session.h"
 #include "report/replay_report.h"
 
-// The trustworthiness of a replay: how far the model follows the recorded kernel. Shared by single
+// The reliability of a replay: how closely the model follows the recorded kernel. Shared by single
 // replays and sweeps.
 namespace e4r::app {
 
 // Fails if the recorded allocator is Lustre's ldiskfs, which no policy models.
 [[nodiscard]] Status check_allocator(const Inputs& inputs);
 
-// Fails as check_allocator() does, if the model does not follow the recorded kernel, or if that
+// Fails if check_allocator() fails, if the model does not follow the recorded kernel, or if that
 // cannot be determined. The Error names the first divergence, possible causes, and --force.
 // `report` holds the findings of Session::follow_recorded.
 [[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs);
 
-// Warns if an answer is less reliable than it seems.
+// Warns if a result is less reliable than it seems.
 void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener);
 
 // Follows the recorded kernel and puts the findings into the report: agreement, policy, warm start,
-// contradictions. Afterwards the session knows the inputs of each decision. Returns the run, which
-// ends with the file system as the recorded kernel left it.
+// contradictions. Afterwards the session has the inputs of each decision. Returns the run; its
+// final state is the file system as the recorded kernel left it.
 [[nodiscard]] Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
                                               report::ReplayReport& report);
 
@@ -37,27 +37,27 @@ void warn_of_fidelity(const report::ReplayReport& report, const Listener& listen
     const replay::Session& session, const Inputs& inputs, const std::string& recorded_policy,
     unsigned threads);
 
-// A recording that is followed once and replayed any number of times. The points of a sweep share
+// A recording that is followed once and replayed any number of times. All points of a sweep share
 // it.
 class FollowedRecording {
  public:
   // `inputs` must outlive the object. `session` comes from session_options().
   FollowedRecording(const Inputs& inputs, replay::SessionOptions session);
 
-  // Follows the recorded kernel; must come before any replay. Fails as check_fidelity() does,
+  // Follows the recorded kernel. Must be called before any replay. Fails as check_fidelity() does,
   // unless `force`. Warns of consequences for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies,
                               const Listener& listener);
 
-  // One replay, under the recorded tunables with the settings. May be called from several threads
-  // at once. `decided` (may be empty) is called as a DecisionWatch calls it. Errors: an invalid
-  // setting; a kernel that ended; "stopped".
+  // Runs one replay, under the recorded tunables changed by the settings. Several threads may call
+  // it at once. `decided` (may be empty) is called as by DecisionWatch. Errors: an invalid setting;
+  // a kernel that ended; "stopped".
   [[nodiscard]] Result<results::Outcome> run(
       const allocator::Policy& policy, const std::vector<std::string>& settings,
       const replay::DecisionWatch::Watch& decided = nullptr) const;
 
   [[nodiscard]] const replay::Session& session() const { return session_; }
-  // The head of the report: image, trace, and how far the model follows.
+  // A report with the image, the trace, and the agreement of the model.
   [[nodiscard]] const report::ReplayReport& report() const { return report_; }
 
  private:
@@ -66,12 +66,12 @@ class FollowedRecording {
   report::ReplayReport report_;
 };
 
-// The use case of `e4replay verify`: whether a policy decides as the recorded kernel did.
+// The use case of `e4replay verify`: checks whether a policy makes the recorded kernel's decisions.
 
-// Follows the recorded kernel, then decides alone, and compares decisions, groups and counters with
-// the kernel's, under the recorded tunables with the settings applied. A kernel's code only decides
-// alone. Fails on an invalid setting, a trace without closed decisions, unreadable input, and a
-// kernel that ends.
+// Follows the recorded kernel, then runs freely, and compares decisions, groups and counters with
+// the kernel's, under the recorded tunables changed by the settings. A kernel's code only runs
+// freely. Errors: an invalid setting; a trace without closed decisions; unreadable input; a kernel
+// that ends.
 [[nodiscard]] Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
                                                   const Listener& listener);
 

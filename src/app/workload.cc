@@ -23,7 +23,7 @@ namespace e4r::app {
 namespace {
 
 constexpr std::string_view kJobFile = ".fio";
-// So many events are packed at a time.
+// The number of events that are packed at a time.
 constexpr std::size_t kEvents = 1 << 16;
 
 Result<age::Wanted> read_workload(const std::string& workload) {
@@ -42,13 +42,13 @@ std::uint64_t count_free_inodes(const image::Image& image) {
   return out;
 }
 
-// Performs a workload, and packs the events of a kernel that serves it.
+// Performs a workload, and packs the events that a kernel would record.
 class Player {
  public:
   Player(const image::Image& image, const state::Source& source, age::Wanted wanted)
       : image_(image), source_(source), wanted_(std::move(wanted)) {}
 
-  // Fails before anything is performed if the workload does not fit.
+  // Fails if the workload does not fit. Performs nothing.
   Status prepare();
   Status play(const allocator::Policy& policy, const allocator::Tunables& tunables,
               const std::string& name, const Listener& listener);
@@ -79,7 +79,7 @@ Status Player::prepare_profile() {
   age::AgeingWorkloadOptions options = space_to_age(results::outcome_of(source_));
   options.slots = static_cast<std::uint32_t>(inodes_.size());
   options.seed = wanted_.seed;
-  // Half of the free space, by a tenth of the file system's size.
+  // Fill half of the free space, with a turnover of a tenth of the file system's size.
   const double used = static_cast<double>(options.used) / static_cast<double>(options.clusters);
   std::string until = fmt::format("utilisation {:.4f}, turnover 0.1", used / 2 + 0.5);
   if (used / 2 + 0.5 > 0.97) until = "utilisation 0.97, turnover 0.1";

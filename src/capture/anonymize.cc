@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kDevice = trace::make_dev(8, 0);
 constexpr std::uint64_t kEventNs = 1000;
 
-// "6.18.44" for "6.18.44-example-build": the suffix tells who built the kernel.
+// Returns "6.18.44" for "6.18.44-example-build", since the suffix may reveal who built the kernel.
 std::string plain_release(std::string_view release) {
   const auto end =
       std::ranges::find_if(release, [](char c) { return c != '.' && (c < '0' || c > '9'); });
@@ -45,8 +45,8 @@ std::uint64_t Anonymizer::inode(std::uint64_t ino) {
   const auto known = inodes_.find(ino);
   if (known != inodes_.end()) return known->second;
   Pool& from = pool((ino - 1) / options_.inodes_per_group, ino % goals());
-  // The pool has a number for each inode of its kind, so only a contradictory trace uses them up.
-  // An inode then keeps its number.
+  // The pool has a number for each inode of its kind, so only a contradictory trace exhausts it. An
+  // inode then keeps its number.
   const std::uint64_t other = from.used < from.numbers.size() ? from.numbers[from.used++] : ino;
   inodes_.emplace(ino, other);
   return other;
@@ -82,7 +82,7 @@ StartFacts anonymous(const StartFacts& facts) {
 EndFacts anonymous(const EndFacts& facts) {
   EndFacts out = facts;
   out.time.clear();
-  // "was remounted", and not by which options.
+  // Keeps "was remounted" but drops the options.
   for (std::string& change : out.changes) change.resize(std::min(change.find(':'), change.size()));
   return out;
 }

@@ -12,16 +12,16 @@
 #include "trace/event.h"
 #include "util/rng.h"
 
-// Removes from a capture what identifies its owner, without a change to any decision. Inode numbers
-// are replaced by others of the same group, times by a count of events; threads and devices get new
-// numbers.
+// Removes everything that identifies the owner from a capture, without changing any decision. Inode
+// numbers are replaced by others of the same group, and times by a count of events; threads and
+// devices get new numbers.
 namespace e4r::capture {
 
 struct AnonymizeOptions {
   std::uint32_t inodes_per_group = 0;
-  std::uint64_t inodes_count = 0;  // higher numbers are not inodes and stay as they are
-  std::uint32_t first_inode = 11;  // lower numbers belong to the file system and stay as they are
-  // The number of stream goals (Linux 6.17). An inode's number modulo this selects its goal, so the
+  std::uint64_t inodes_count = 0;  // higher numbers are not inodes and are kept
+  std::uint32_t first_inode = 11;  // lower numbers belong to the file system and are kept
+  // The number of stream goals (Linux 6.17). An inode number modulo this selects its goal, so the
   // remainder is kept.
   std::uint32_t stream_goals = 1;
   std::uint64_t seed = 1;
@@ -31,13 +31,14 @@ class Anonymizer {
  public:
   explicit Anonymizer(const AnonymizeOptions& options) : options_(options), rng_(options.seed) {}
 
-  // Call it for the events in the order of the trace.
+  // Call this for each event, in trace order.
   void apply(trace::Event& event);
 
  private:
   [[nodiscard]] std::uint64_t inode(std::uint64_t ino);
   [[nodiscard]] std::uint64_t goals() const { return std::max(options_.stream_goals, 1u); }
-  // The inode numbers of one group with the same remainder, shuffled. The first `used` are taken.
+  // The inode numbers of one group with the same remainder, shuffled. The first `used` have been
+  // assigned.
   struct Pool {
     std::vector<std::uint64_t> numbers;
     std::size_t used = 0;
@@ -52,16 +53,16 @@ class Anonymizer {
   std::unordered_map<std::uint32_t, std::uint32_t> pids_;
 };
 
-// Copies without names, times and the command.
+// Returns a copy without names, times and the command.
 [[nodiscard]] StartFacts anonymous(const StartFacts& facts);
 [[nodiscard]] EndFacts anonymous(const EndFacts& facts);
-// Whether the capture was made anonymous. Its recorder says so ("e4replay 1.2, anonymous"). Its
-// times are a count of events.
+// The suffix of the recorder's name in an anonymous capture ("e4replay 1.2, anonymous"). The times
+// of such a capture are a count of events.
 inline constexpr std::string_view kAnonymous = ", anonymous";
 [[nodiscard]] bool is_anonymous(const StartFacts& facts);
 // Keeps the tunables and, of the mount line, only the settings that affect decisions.
 [[nodiscard]] std::string anonymous_tunables(std::string_view text);
-// Whether the text of that name reveals nothing about its owner.
+// Whether the text of that name reveals nothing about the owner.
 [[nodiscard]] bool is_anonymous_text(std::string_view name);
 
 }  // namespace e4r::capture

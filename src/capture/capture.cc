@@ -96,7 +96,7 @@ std::string each_option_once(std::string_view options) {
 namespace {
 
 constexpr std::size_t kMostTexts = 1000;
-constexpr std::size_t kMostTextBytes = 256 << 20;  // of all texts together
+constexpr std::size_t kMostTextBytes = 256 << 20;  // total of all texts
 
 // The bytes of all parts with events.
 class EventBytes final : public trace::ByteSource {
@@ -120,7 +120,7 @@ class EventBytes final : public trace::ByteSource {
   trace::UnpackLimit limit_;
 };
 
-// Whether the file can be opened again. A FIFO cannot, and opening it may block without a writer.
+// Whether the file can be opened again. A FIFO cannot, and opening one without a writer may block.
 bool can_be_read_twice(const std::string& path) {
   struct stat st = {};
   return ::stat(path.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));

@@ -12,11 +12,11 @@
 #include "trace/packed.h"
 #include "util/status.h"
 
-// What a recorder knows besides the events, the image and the kernel's own files. Stored as JSON
-// with the members' names.
+// Facts that a recorder saves besides the events, the image and the kernel's own files. Stored as
+// JSON with the names of the members.
 namespace e4r::capture {
 
-// Known at the start.
+// Facts known at the start.
 struct StartFacts {
   std::string recorder;        // program and version
   std::string time;            // UTC, ISO 8601
@@ -24,40 +24,42 @@ struct StartFacts {
   std::string kernel_version;  // as `uname -v`
   std::string machine;         // as `uname -m`
   std::string device;          // MAJOR:MINOR
-  std::string device_name;     // the kernel's name for it: "sda1"
+  std::string device_name;     // the kernel's name for the device: "sda1"
   std::string mount_point;
   std::string mount_options;
-  std::string command;   // empty: no command was run
-  std::string clock;     // the clock of the trace's times
+  std::string command;   // empty if no command was run
+  std::string clock;     // trace clock
   std::string events;    // "minimal" or "full"
   std::string snapshot;  // how the start image was taken: "freeze", "unmounted", ...
   std::uint32_t possible_cpus = 0;
   bool rotational = false;
   bool mounted = false;  // the file system was in use before recording began
   bool settled = false;  // unused inodes were dropped from the cache first
-  double frozen_s = 0;   // how long writers waited for the start image
+  double frozen_s = 0;   // time for which writers were blocked for the start image
 };
 
-// Events that the buffer of one CPU lost.
+// The number of events that one CPU's buffer lost.
 struct Losses {
   std::uint32_t cpu = 0;
   std::uint64_t events = 0;
 };
 
-// Known at the end. Missing in a capture that was cut short.
+// Facts known at the end. Missing in a truncated capture.
 struct EndFacts {
-  std::string time;                         // UTC, ISO 8601
-  std::string reason;                       // "command ended", "time is up", "interrupted", ...
-  std::optional<std::int64_t> exit_status;  // of the command; 128 + N if signal N ended it
+  std::string time;    // UTC, ISO 8601
+  std::string reason;  // "command ended", "time is up", "interrupted", ...
+  std::optional<std::int64_t>
+      exit_status;  // exit status of the command; 128 + N if signal N ended it
   double elapsed_s = 0;
-  double frozen_s = 0;  // while the kernel's files were read at the end
+  double frozen_s = 0;  // time for which writers were blocked at the end
   std::uint64_t events = 0;
   std::vector<Losses> lost;
-  bool quiet = false;                // the kernel's files show the state right after the last event
-  std::vector<std::string> changes;  // what happened to the file system meanwhile: a remount, ...
+  bool quiet = false;  // the kernel's files show the state right after the last event
+  std::vector<std::string>
+      changes;  // changes of the file system during the recording: a remount, ...
 };
 
-// The total of events lost by all CPUs.
+// The total number of events lost by all CPUs.
 [[nodiscard]] std::uint64_t all_lost(const std::vector<Losses>& lost);
 
 // Bytes that are not UTF-8 become U+FFFD.
@@ -69,10 +71,10 @@ struct EndFacts {
 [[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
 
 // The comma-separated mount options without repetitions. mountinfo lists the options of the mount
-// and of the file system, and some are in both ("rw").
+// and those of the file system, and some are in both lists ("rw").
 [[nodiscard]] std::string each_option_once(std::string_view options);
 
-// Names of texts in a capture.
+// The names of texts in a capture.
 namespace text_name {
 inline constexpr std::string_view kStart = "start.json";
 inline constexpr std::string_view kEnd = "end.json";
@@ -84,19 +86,19 @@ inline constexpr std::string_view kEndGroups = "end/mb_groups";
 inline constexpr std::string_view kEndStats = "end/mb_stats";
 }  // namespace text_name
 
-// Whether the file begins like an .e4c file. False when it cannot be read.
+// Whether the file begins like an .e4c file. False if it cannot be read.
 [[nodiscard]] bool is_capture(const std::string& path);
 
-// An .e4c file: start image, events, and the recorder's notes on the machine. Movable.
+// An .e4c file: start image, events, and the recorder's notes. Movable.
 class Capture {
  public:
-  // Reads everything except the events, whose checksums it only checks. A file that was cut short
+  // Reads everything except the events, of which it only verifies the checksums. A truncated file
   // opens with a note. Damage anywhere is an Error.
   [[nodiscard]] static Result<Capture> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const StartFacts& start() const { return start_; }
-  // Null if the file was cut short.
+  // Null if the file is truncated.
   [[nodiscard]] const EndFacts* end() const { return ended_ ? &end_ : nullptr; }
   // The text of that name, or null.
   [[nodiscard]] const std::string* text(std::string_view name) const;
@@ -105,13 +107,13 @@ class Capture {
   }
   // Empty if no image was recorded.
   [[nodiscard]] const MemoryImage& image() const { return image_; }
-  // Lines for a person: the file is cut short, or events were lost.
+  // Human-readable lines about truncation and lost events.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] bool cut_short() const { return cut_short_; }
-  // Whether it has no end because a recorder on this machine is still writing it.
+  // Whether the end is missing because a recorder on this machine is still writing the file.
   [[nodiscard]] bool being_recorded() const { return being_recorded_; }
 
-  // The events, as from an .e4t file.
+  // Opens the events like an .e4t file.
   [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_trace(
       const trace::ReadOptions& options = {}) const;
   [[nodiscard]] Result<trace::PackedTrace> load_trace(const trace::ReadOptions& options = {},
@@ -128,7 +130,7 @@ class Capture {
   bool cut_short_ = false;
   bool being_recorded_ = false;
   std::map<std::string, std::string, std::less<>> texts_;
-  std::size_t text_bytes_ = 0;  // of all texts
+  std::size_t text_bytes_ = 0;  // total size of all texts
   MemoryImage image_;
 };
 

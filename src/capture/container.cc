@@ -12,11 +12,11 @@
 namespace e4r::capture {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
-// The head of a frame: kind, compressed or not, two zero bytes, stored bytes, plain bytes,
-// checksum.
+constexpr std::size_t kHeaderBytes = 12;  // magic, version, two zero bytes
+// The head of a frame holds: kind, whether it is compressed, two zero bytes, stored size, plain
+// size, checksum.
 using trace::kFrameBytes;
-constexpr std::size_t kEndBytes = 12;  // number of parts, chain
+constexpr std::size_t kEndBytes = 12;  // number of parts, chained checksum
 constexpr int kLevel = 3;
 
 bool is_part(char kind) {

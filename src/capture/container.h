@@ -12,8 +12,8 @@
 #include "util/status.h"
 
 // The frames of an .e4c file (docs/capture-format.md): a header, then parts in the order in which
-// they were recorded, each with a checksum, then one end mark. Reading never seeks, so a file that
-// was cut short still yields what it has.
+// they were recorded, each with a checksum, then an end mark. Reading never seeks, so a truncated
+// file can be read up to its end.
 namespace e4r::capture {
 
 // The magic bytes at the start of every .e4c file.
@@ -21,8 +21,8 @@ inline constexpr std::string_view kMagic =
     "\x89"
     "E4C\r\n\x1a\n";
 inline constexpr std::uint16_t kVersion = 1;
-// Of a capture with a checkpoint (text_name::kCheckpoint). Programs that know version 1 only would
-// replay it without.
+// The version of a capture with a checkpoint (text_name::kCheckpoint). Programs that know only
+// version 1 would ignore the checkpoint.
 inline constexpr std::uint16_t kCheckpointVersion = 2;
 
 // The maximum size of a part before compression. Larger data is split into several parts.
@@ -37,22 +37,22 @@ enum class PartKind : char {
 
 struct Part {
   PartKind kind = PartKind::end;
-  std::uint64_t offset = 0;  // in the file, of the part's frame
+  std::uint64_t offset = 0;  // file offset of the part's frame
   std::size_t stored = 0;    // bytes in the file, without the frame
-  std::string_view bytes;    // valid until the next call; empty when they were not asked for
+  std::string_view bytes;    // valid until the next call; empty if not wanted
 };
 
-// Writes parts one by one. When add() returns, OutputFile has received the part.
+// Writes parts one by one. When add() returns, the part has been passed to OutputFile.
 class ContainerWriter {
  public:
   // Writes the header.
   [[nodiscard]] static Result<ContainerWriter> create(std::unique_ptr<trace::OutputFile> file,
                                                       std::uint16_t version = kVersion);
-  // `bytes` may have up to kMaxPartBytes.
+  // `bytes` may have at most kMaxPartBytes bytes.
   [[nodiscard]] Status add(PartKind kind, std::string_view bytes);
   // Writes the end mark and commits the file.
   [[nodiscard]] Status finish();
-  // Removes a growing file that has nothing to keep.
+  // Removes a growing file that holds nothing worth keeping.
   void abandon() { file_->abandon(); }
   [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
 
@@ -67,16 +67,16 @@ class ContainerWriter {
   std::uint32_t chain_ = 0;  // checksum over the checksums of the parts
 };
 
-// Reads the parts of a file in order. Damage is an Error that gives the offset. A file without an
-// end mark is not an Error; cut_short() reports it.
+// Reads the parts of a file in order. Damage is an Error that gives the offset. A missing end mark
+// is not an Error; cut_short() reports it.
 class ContainerReader {
  public:
   ContainerReader(std::unique_ptr<trace::ByteSource> bytes, std::string name)
       : bytes_(std::move(bytes)), name_(std::move(name)) {}
 
-  // Returns the next part, or a part of kind `end` at the end of the file, cut short or not.
-  // wanted(kind) tells whether to decompress a part of that kind. The checksum of every part is
-  // verified.
+  // Returns the next part, or a part of kind `end` at the end of the file, even if the file is
+  // truncated. wanted(kind) says whether to decompress a part of that kind. The checksum of every
+  // part is verified.
   template <class Wanted>
   [[nodiscard]] Result<Part> next(Wanted wanted) {
     E4R_TRY(Part part, next_frame());
@@ -98,7 +98,7 @@ class ContainerReader {
   std::unique_ptr<trace::ByteSource> bytes_;
   std::string name_;
   std::string_view rest_;
-  std::string buffer_;       // a frame that came in several chunks
+  std::string buffer_;       // a frame that spans several chunks
   std::string_view stored_;  // the current part's bytes as stored in the file
   std::size_t plain_size_ = 0;
   bool packed_ = false;

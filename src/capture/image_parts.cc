@@ -19,12 +19,11 @@ namespace {
 
 constexpr std::size_t kHeadBytes = 8;    // size of the image
 constexpr std::size_t kPieceBytes = 12;  // offset and length
-// Zeros are skipped in units of this size, which is no larger than a block of any file system.
+// Zeros are skipped in units of this size, the smallest possible block size.
 constexpr std::size_t kUnit = 1024;
 // More than the largest possible ext4 file system.
 constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 60;
-// The limit on stored bytes of an image. Its bitmaps and descriptors take no more than a 512th of
-// it.
+// The limit on stored bytes of an image. Bitmaps and descriptors take at most 1/512 of an image.
 constexpr std::uint64_t kMaxKept = std::uint64_t{4} << 30;
 std::uint64_t most_kept(std::uint64_t size) {
   return std::min(kMaxKept, size / 512 + (16 << 20));
@@ -106,7 +105,7 @@ Status MemoryImage::add(std::string_view part) {
 namespace {
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
-// in front of the superblock; not part of the file system
+// The bytes before the superblock, which do not belong to the file system.
 constexpr std::uint64_t kBootBytes = 1024;
 
 }  // namespace

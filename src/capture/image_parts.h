@@ -10,20 +10,20 @@
 #include "util/fd.h"
 #include "util/status.h"
 
-// The start image in a capture is stored as pieces with offsets. Everything outside the pieces is
+// The start image in a capture is stored as pieces with offsets. All bytes outside the pieces are
 // zero.
 namespace e4r::capture {
 
-// Cuts an image into parts of at most kMaxPartBytes. A part has the size of the image, then the
+// Splits an image into parts of at most kMaxPartBytes. A part holds the size of the image, then the
 // offset, length and bytes of each piece.
 class ImagePacker {
  public:
   using Sink = std::function<Status(std::string_view part)>;
-  // `size` is that of the image in bytes.
+  // `size` is the size of the image in bytes.
   ImagePacker(std::uint64_t size, Sink sink) : size_(size), sink_(std::move(sink)) {}
-  // Adds bytes of the image at `offset`, in whole KiB. Skips those that are zero.
+  // Adds bytes of the image at `offset`, in whole KiB. Skips zeros.
   [[nodiscard]] Status add(std::uint64_t offset, std::string_view bytes);
-  // Passes on the last part. There is one even if nothing was added.
+  // Passes the last part to the sink. There is always at least one part.
   [[nodiscard]] Status finish();
 
  private:
@@ -31,10 +31,10 @@ class ImagePacker {
 
   std::uint64_t size_;
   Sink sink_;
-  std::string part_;  // empty: no part has begun
+  std::string part_;  // empty if no part has begun
 };
 
-// A sparse image in memory. It takes only the memory of its pieces. Movable.
+// A sparse image in memory, which takes only the memory of its pieces. Movable.
 class MemoryImage {
  public:
   // Adds one part from an ImagePacker. The Error says what is wrong with the part, such as more
@@ -42,7 +42,7 @@ class MemoryImage {
   [[nodiscard]] Status add(std::string_view part);
   [[nodiscard]] bool empty() const { return !fd_.is_open(); }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // A path that opens the image while this object lives.
+  // A path under which the image can be opened while this object exists.
   [[nodiscard]] std::string path() const { return fd_.path(); }
 
  private:
@@ -56,10 +56,10 @@ class MemoryImage {
 // The blocks of a file system that describe its free space: superblock, descriptors, bitmaps.
 class StartImage {
  public:
-  // Reads those blocks into the page cache so that read() is fast.
+  // Reads these blocks into the page cache so that read() is fast.
   static void warm(const std::string& device_path);
-  // Reads the blocks from a device or image that does not change meanwhile. Errors: not ext4;
-  // damaged; a read failed.
+  // Reads the blocks from a device or image, which must not change during the call. Errors: not
+  // ext4; damage; a failed read.
   [[nodiscard]] static Result<StartImage> read(const std::string& device_path);
 
   // Passes the image to `sink` as parts for a capture.

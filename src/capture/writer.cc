@@ -8,7 +8,7 @@
 namespace e4r::capture {
 namespace {
 
-constexpr std::size_t kEventBytes = 256 * kKiB;  // of event bytes in a part
+constexpr std::size_t kEventBytes = 256 * kKiB;  // event bytes per part
 
 }  // namespace
 

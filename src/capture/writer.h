@@ -20,7 +20,7 @@ class CaptureWriter {
  public:
   // Writes to a new file of that name, which must not exist, or to `file`.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const OutputName& name);
-  // `version`: kCheckpointVersion for a capture with a checkpoint.
+  // `version` must be kCheckpointVersion for a capture with a checkpoint.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(
       std::unique_ptr<trace::OutputFile> file, std::uint16_t version = kVersion);
 
@@ -35,7 +35,7 @@ class CaptureWriter {
   // Ends the events.
   [[nodiscard]] Status end_events(const trace::TraceSummary& summary);
   [[nodiscard]] Status finish(const EndFacts& facts);
-  // Removes the file, because nothing was recorded.
+  // Removes the file if nothing was recorded.
   void abandon() { container_.abandon(); }
   [[nodiscard]] std::uint64_t bytes_written() const { return container_.bytes_written(); }
 

@@ -18,7 +18,7 @@ void add(Complaints& out, std::vector<std::string> lines) {
              std::make_move_iterator(lines.end()));
 }
 
-// Faults of the state, or of code from a policy file.
+// Broken invariants of the state, or the fault of a plugin policy.
 Complaints faults(const Rig& rig, std::uint64_t limit) {
   Complaints out = rig.state.check(limit);
   if (const Status status = rig.allocator.status(); !status.ok())
@@ -77,7 +77,7 @@ Complaints fails_cleanly_without_space(const Policy& policy, const ModelShape& s
   return out;
 }
 
-// Random files on a partly used image. Judges every decision against a plain account of the
+// Writes random files on a partly used image. Checks every decision against a simple record of the
 // clusters in use, and the state against its own invariants.
 Complaints keeps_every_invariant(const Policy& policy, const ModelShape& shape) {
   ModelFs fs(shape);
@@ -164,7 +164,7 @@ Complaints last_rung_takes_any_cluster(const Policy& policy) {
   return out;
 }
 
-// The events of a workload under that value of the tunable.
+// The events of a workload with that value of the tunable.
 std::vector<trace::Event> with(const Policy& policy, const allocator::TunableInfo& info,
                                std::uint64_t value) {
   ModelFs fs(model_shapes().front());

@@ -12,7 +12,7 @@
 
 namespace e4r::conformance {
 
-// An allocator for one policy on a start image.
+// An allocator with one policy on a start image.
 struct Rig {
   Rig(const allocator::Policy& policy, ModelFs& fs)
       : Rig(policy, fs, allocator::defaults_for(fs.geometry())) {}
@@ -56,20 +56,20 @@ inline void free_runs(ModelFs& fs, std::uint32_t group, std::uint32_t start, std
   for (std::uint32_t i = 0; i < count; ++i) fs.free(group, start + i * (len + 1), len);
 }
 
-// What every policy must do, whatever else it does.
+// Requirements that every policy must meet.
 
-// Forbidden things that a policy did, one line each. A policy without complaints conforms.
+// Violations by a policy, one line each. A policy without complaints conforms.
 using Complaints = std::vector<std::string>;
 
-// A promise that holds on every shape of file system.
+// A promise that must hold on every shape of file system.
 struct Check {
   std::string_view name;     // "finds-the-only-free-cluster"
-  std::string_view promise;  // one line for people
+  std::string_view promise;  // one human-readable line
   Complaints (*run)(const allocator::Policy& policy, const ModelShape& shape);
 };
 [[nodiscard]] std::span<const Check> checks();
 
-// A promise of the policy itself.
+// A promise of an individual policy.
 struct PolicyCheck {
   std::string_view name, promise;
   Complaints (*run)(const allocator::Policy& policy);

@@ -251,7 +251,7 @@ void KernelTraceWriter::mark_decision(Open& open, const allocator::Decision& dec
     event.count = decision.result.len;
     event.logical = decision.result.logical;
   } else {
-    // Only the request marks the moment of the decision, so it is written here.
+    // No other event marks the moment of the decision, so the request is moved here.
     const Event request = events_[open.at];
     events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(open.at));
     events_.push_back(request);

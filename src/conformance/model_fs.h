@@ -14,15 +14,16 @@
 
 namespace e4r::conformance {
 
-// A shape of file system to run the allocator model on, with groups small enough to be filled.
+// The shape of a file system on which to run the allocator model. Groups are small enough to be
+// filled.
 struct ModelShape {
   const char* name;
   std::uint32_t groups;
   std::uint32_t block_bits;
   std::uint32_t clusters_per_group;
   std::uint32_t cluster_bits = 0;
-  std::uint32_t missing = 0;   // clusters that the last group lacks
-  std::uint32_t log_flex = 0;  // flex_bg when not 0
+  std::uint32_t missing = 0;   // clusters missing from the last group
+  std::uint32_t log_flex = 0;  // log2 of groups per flex group; 0: no flex_bg
   std::uint32_t stripe = 0;
   bool journal = true;
   bool desc_csum = true;
@@ -32,17 +33,17 @@ struct ModelShape {
   }
 };
 
-// Block sizes from 1K to 64K, bigalloc, short last groups, groups whose size is not a multiple of a
-// bitmap word, one group to forty, with and without flex_bg, journal, checksums, stripe and
-// extents.
+// Shapes with block sizes from 1 KiB to 64 KiB, bigalloc, short last groups, groups whose size is
+// not a multiple of a bitmap word, one to forty groups, and with or without flex_bg, journal,
+// checksums, stripe and extents.
 [[nodiscard]] const std::vector<ModelShape>& model_shapes();
 [[nodiscard]] const ModelShape& model_shape(std::string_view name);
 
-// Cluster number in the file -> first block of the cluster on the device.
+// Maps a file's cluster number to the first device block of the cluster.
 using ClusterMap = std::map<std::uint32_t, std::uint64_t>;
 
-// A start image made in memory: metadata at the head of every group, and on request clusters of
-// existing files. Settle everything before the first use of source().
+// A start image made in memory, with metadata at the head of every group and, if requested,
+// clusters of existing files. Make all changes before the first call of source().
 class ModelFs {
  public:
   static constexpr std::uint32_t kMetadata = 4;  // clusters at the head of each group
@@ -54,9 +55,9 @@ class ModelFs {
     return state::bitmap::test(words_[group], cluster);
   }
   void use(std::uint32_t group, std::uint32_t start, std::uint32_t len);
-  // Frees clusters that exist.
+  // Marks existing clusters as free.
   void free(std::uint32_t group, std::uint32_t start, std::uint32_t len);
-  // Uses every free cluster.
+  // Marks every cluster as in use.
   void fill();
 
   // Adds a file of about `clusters` clusters in runs of at most `longest`, and returns its map.
@@ -64,10 +65,10 @@ class ModelFs {
 
   // Marks groups without files BLOCK_UNINIT with the given probability in percent.
   void leave_uninit(Rng& rng, std::uint32_t percent);
-  // For images that are wrong on purpose.
+  // For images that are intentionally wrong.
   state::GroupSource& group(std::uint32_t number) { return source_.groups[number]; }
 
-  // The start of a replay. Refers to this object.
+  // The start state of a replay. Refers to this object.
   [[nodiscard]] const state::Source& source();
 
  private:
@@ -95,16 +96,16 @@ struct Thread {
   std::uint16_t cpu = 0;
 };
 
-// Writes the trace that a kernel would write of an Allocator's work: an allocation's request event
-// before the decision, a preallocation's event where it takes effect, then the closing event and
-// the answer. Events of other threads may come in between.
+// Writes the trace that a kernel would write of an Allocator's work: the request event of an
+// allocation before the decision, the event of a preallocation where it takes effect, then the
+// closing event and the answer. Events of other threads may come in between.
 class KernelTraceWriter {
  public:
-  // With `inputs`, requests carry i_size and i_writecount, as a kernel with the patch trace-inputs
-  // records them.
+  // If `inputs`, requests carry i_size and i_writecount, as recorded by a kernel with the
+  // trace-inputs patch.
   explicit KernelTraceWriter(bool inputs) : inputs_(inputs) {}
 
-  // An allocation under way. Nested ones must finish in reverse order.
+  // A pending allocation. Nested allocations must finish in reverse order.
   struct Open {
     Thread thread;
     allocator::Request request;
@@ -112,13 +113,13 @@ class KernelTraceWriter {
     bool closed = false;
   };
 
-  // `asked`: the clusters that the file system wanted before it claimed the free ones.
+  // `asked` is the number of clusters that the file system wanted before it reserved the free ones.
   Open open(const Thread& thread, const allocator::Request& request, std::uint32_t asked);
-  // After the allocator's decision: writes the event that marks its moment.
+  // Called after the allocator's decision. Writes the event that marks its moment.
   void mark_decision(Open& open, const allocator::Decision& decision);
   // Writes the remaining events.
   void finish(const Open& open, const allocator::Decision& decision);
-  // The request was refused before the allocator saw it.
+  // Ends a request that was refused before the allocator saw it.
   void refuse(const Open& open);
 
   void add_free(const Thread& thread, std::uint64_t ino, std::uint32_t group, std::uint32_t start,
@@ -129,7 +130,7 @@ class KernelTraceWriter {
   void add_commit(trace::EventKind kind, std::uint64_t transaction);
 
   [[nodiscard]] const std::vector<trace::Event>& events() const { return events_; }
-  // Hands over the events so far. No allocation may be under way.
+  // Moves out the events so far. No allocation may be pending.
   [[nodiscard]] std::vector<trace::Event> take_events();
 
  private:
@@ -139,7 +140,7 @@ class KernelTraceWriter {
 
   bool inputs_;
   std::vector<trace::Event> events_;
-  std::uint64_t taken_ = 0;  // events that were handed over
+  std::uint64_t taken_ = 0;  // number of events moved out
 };
 
 }  // namespace e4r::conformance

@@ -13,17 +13,18 @@
 namespace e4r::conformance {
 
 // Forwards requests to another decider and writes the trace that a kernel would write, with the
-// inputs of each request. Each CPU has one thread, and what is not a request belongs to the last
-// request's thread. All groups are loaded before the first request, as after reading mb_groups.
+// inputs of each request. Each CPU has one thread; operations other than requests belong to the
+// thread of the last request. All groups are loaded before the first request, as after reading
+// mb_groups.
 class RecordingDecider : public allocator::Decider {
  public:
-  // `decider` must outlive the object, with all groups loaded.
+  // `decider` must outlive the object and have all groups loaded.
   explicit RecordingDecider(allocator::Decider& decider);
 
   [[nodiscard]] const std::vector<trace::Event>& events() const { return writer_.events(); }
-  // Hands over the events so far.
+  // Moves out the events so far.
   [[nodiscard]] std::vector<trace::Event> take_events() { return writer_.take_events(); }
-  // A request was refused before an allocator saw it.
+  // Records a request that was refused before an allocator saw it.
   void refuse(const allocator::Request& request);
 
   allocator::Decision allocate(const allocator::Request& request, allocator::Guide* guide) override;
@@ -70,16 +71,16 @@ class RecordingDecider : public allocator::Decider {
  private:
   allocator::Decider& decider_;
   KernelTraceWriter writer_{true};
-  Thread thread_ = {1, 0};  // of the last request
+  Thread thread_ = {1, 0};  // thread of the last request
   std::uint64_t ino_ = 0;   // inode whose blocks are being freed
   std::uint64_t transaction_ = 1;
 };
 
-// The kernel that a trace of the policy's decisions is from: the first release that the policy
-// stands for; may be empty.
+// The kernel release for a trace of the policy's decisions: the first release for which the policy
+// stands; may be empty.
 [[nodiscard]] std::string release_of(const allocator::Policy& policy);
-// How that kernel prints its events. Only kernels of this project print the inputs of requests;
-// everything else is as the policy's kernel prints it.
+// The generation whose format that kernel uses for its events. (Only this project's kernels print
+// the inputs of requests.)
 [[nodiscard]] trace::Generation generation_of(const allocator::Policy& policy);
 
 }  // namespace e4r::conformance

@@ -75,7 +75,7 @@ Thread Workload::thread(std::uint32_t depth) {
   return {100 + depth, static_cast<std::uint16_t>(rng_.below(options_.cpus))};
 }
 
-// A file that no thread works on, or 0.
+// Returns a file on which no thread is working, or 0.
 std::uint64_t Workload::pick() {
   if (files_.empty()) return 0;
   auto it = files_.begin();
@@ -140,7 +140,7 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
   }
 }
 
-// Usually small, sometimes large.
+// A random size: usually small, sometimes large.
 std::uint32_t Workload::some_clusters() {
   const auto top = static_cast<std::uint32_t>(fls(options_.largest));
   const std::uint64_t limit = std::min<std::uint64_t>(2ull << rng_.below(top), options_.largest);
@@ -160,7 +160,7 @@ void Workload::create(std::uint32_t depth) {
   files_[ino].busy = false;
 }
 
-// With delayed allocation the file has its size before it has its blocks.
+// With delayed allocation, the file gets its size before its blocks.
 void Workload::append(std::uint64_t ino, std::uint32_t depth) {
   ModelFile& file = files_[ino];
   const std::uint32_t first = file.clusters.empty() ? 0 : file.clusters.rbegin()->first + 1;
@@ -192,7 +192,8 @@ void Workload::write(std::uint64_t ino, std::uint32_t first, std::uint32_t count
   }
 }
 
-// The request that the extent tree's code makes for a hole: goal next to the nearest mapped block.
+// The request that the extent tree code makes for a hole: its goal is next to the nearest mapped
+// block.
 allocator::Request Workload::request_for(std::uint64_t ino, std::uint32_t first, std::uint32_t len,
                                          std::uint32_t flags) {
   const ModelFile& file = files_[ino];

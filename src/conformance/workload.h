@@ -15,29 +15,29 @@ namespace e4r::conformance {
 
 struct WorkloadOptions {
   std::uint64_t seed = 1;
-  std::uint32_t threads = 3;  // at most so many are in the middle of an allocation at a time
+  std::uint32_t threads = 3;  // the maximum number of pending allocations
   std::uint32_t cpus = 2;
-  std::uint32_t largest = 700;  // clusters of one write
+  std::uint32_t largest = 700;  // maximum number of clusters per write
   std::uint32_t most_files = 60;
-  bool inputs = false;  // the trace carries i_size and i_writecount
+  bool inputs = false;  // the trace contains i_size and i_writecount
 };
 
 struct ModelFile {
   std::uint64_t size = 0;  // bytes
   ClusterMap clusters;
-  ClusterMap old;  // clusters that the start image had already
+  ClusterMap old;                                                 // clusters from the start image
   std::vector<std::pair<std::uint64_t, std::uint32_t>> metadata;  // first block, clusters
-  bool busy = false;                                              // a thread is working on it
+  bool busy = false;  // whether a thread is working on it
 };
 using ModelFiles = std::map<std::uint64_t, ModelFile>;  // by inode
 
-// Adds files to the start image, for a workload to continue with.
+// Adds files to the start image, with which a workload continues.
 [[nodiscard]] ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count,
                                        std::uint32_t clusters, std::uint32_t longest);
 
 // Stands in for the file system above the allocator: creates, appends to, rewrites, truncates,
 // punches, preallocates and deletes files at random, commits transactions, and hands every request
-// that needs space to the allocator. Keeps its own plain account of who owns which cluster, and
+// that needs space to the allocator. Keeps its own simple record of the owner of each cluster, and
 // writes the trace.
 class Workload {
  public:
@@ -55,12 +55,12 @@ class Workload {
 
   [[nodiscard]] const ModelFiles& files() const { return files_; }
   [[nodiscard]] const std::vector<trace::Event>& events() const { return writer_.events(); }
-  // Forbidden things that the allocator did, one line each.
+  // Violations by the allocator, one line each.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
-  // The number of clusters that are in use in the settled state but not in the account, or the
-  // other way round.
+  // The number of clusters that are in use in the settled state but not in the record, or vice
+  // versa.
   [[nodiscard]] std::uint64_t strays(const state::FsState& state) const;
 
  private:
@@ -100,7 +100,7 @@ class Workload {
 
   [[nodiscard]] allocator::Request request_for(std::uint64_t ino, std::uint32_t first,
                                                std::uint32_t len, std::uint32_t flags);
-  // Returns the number of allocated clusters, or 0. Stores their first block in `block`.
+  // Returns the number of allocated clusters, or 0, and stores their first block in `block`.
   std::uint32_t allocate(allocator::Request request, std::uint64_t* block, std::uint32_t depth);
   void judge(const allocator::Request& request, const allocator::Decision& decision);
   void free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t len, std::uint32_t depth);
@@ -119,7 +119,7 @@ class Workload {
   ModelFiles files_;
   std::vector<bool> used_;
   std::vector<Pending> pending_;
-  std::uint64_t free_ = 0;  // as in statfs: includes clusters that wait for a commit
+  std::uint64_t free_ = 0;  // as in statfs: includes freed clusters that wait for a commit
   std::uint64_t transaction_ = 0;
   bool flushing_ = false;
   std::uint64_t decisions_ = 0;
