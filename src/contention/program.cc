@@ -11,10 +11,10 @@ using allocator::LockStep;
 using What = RequestProgram::What;
 using Step = RequestProgram::Step;
 
-// Used until a request has gone on from one group to the next.
+// Used until a request has moved from one group to the next.
 constexpr std::uint32_t kUsualNextGroupNs = 100;
 
-// The members of struct ext4_locality_group. Each CPU has its own.
+// Whether each CPU has its own lock of that name: the locks in struct ext4_locality_group.
 bool is_of_cpu(std::string_view name) {
   return name.starts_with("lg_");
 }
@@ -63,8 +63,7 @@ std::uint32_t LockNumbers::next_group_ns() const {
                            : static_cast<std::uint32_t>(next_groups_ns_ / next_groups_);
 }
 
-// Group locks come first. Next to each lock of a CPU stand the locks of that name of the other
-// CPUs.
+// Group locks have the lowest numbers. The locks of that name of all CPUs have consecutive numbers.
 std::uint32_t LockNumbers::number(const LockStep& step, bool of_cpu) {
   if ((step.lock & LockStep::kOfGroup) != 0)
     return static_cast<std::uint32_t>(step.lock % allocator::kGroupLocks);
@@ -96,7 +95,7 @@ void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part,
       ++next_groups_;
       next_groups_ns_ += after_ns;
     }
-    // The previous part ends first.
+    // The rest of the previous part comes first.
     const std::uint32_t before_ns = steps.size() == begin ? program.rest_ns : 0;
     steps.push_back({before_ns + after_ns, number(from, of_cpu), group_of(from), from.name,
                      from.what, true, of_cpu, false, false});

@@ -9,36 +9,37 @@
 
 namespace e4r::contention {
 
-// What a request does in the simulation. Locks are numbered from 0.
+// The steps of a request in the simulation. Locks are numbered from 0.
 struct RequestProgram {
   using What = allocator::LockStep::What;
   static constexpr std::uint32_t kNoGroup = UINT32_MAX;
   struct Step {
-    std::uint32_t after_ns;  // since the previous step, or since the request began
-    std::uint32_t lock;      // the first one, for locks that each CPU has one of
-    std::uint32_t group;     // the lock's group; kNoGroup
+    std::uint32_t after_ns;  // time since the previous step, or since the request began
+    std::uint32_t lock;      // for per-CPU locks: the lock of the first CPU
+    std::uint32_t group;     // the lock's group, or kNoGroup
     std::uint16_t name;
     What what;
     bool spins;    // a writer that waits for the lock keeps its CPU
-    bool of_cpu;   // each CPU has one (locality groups)
-    bool decides;  // tries a group: the request is served there
-    bool marks;    // the last group lock taken: the clusters are marked as used under it
+    bool of_cpu;   // per-CPU lock (locality groups)
+    bool decides;  // tries the group in which the request is served
+    bool marks;    // the last group lock taken, under which clusters are marked as in use
   };
   std::vector<Step> steps;
-  std::uint32_t rest_ns = 0;  // after the last step
+  std::uint32_t rest_ns = 0;  // time after the last step
 };
 
-// Numbers locks in the order in which they come up.
+// Numbers locks in the order in which they are first used.
 class LockNumbers {
  public:
   explicit LockNumbers(unsigned cpus);
 
-  // Appends what a request with these notes does. Several parts of a request follow each other.
+  // Converts the notes of a request to its steps. The notes may have several parts, which are
+  // concatenated.
   void read(const allocator::LockNotes& notes, RequestProgram& program);
 
   // The number of locks so far.
   [[nodiscard]] std::uint32_t count() const { return count_; }
-  // The time from a group that is refused to the next group: the mean so far.
+  // The mean time, so far, from a refused group to the next group.
   [[nodiscard]] std::uint32_t next_group_ns() const;
 
  private:
@@ -48,8 +49,9 @@ class LockNumbers {
   unsigned cpus_;
   std::uint32_t count_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-  std::unordered_map<std::uint64_t, std::uint32_t> of_cpus_;   // by name
-  std::unordered_map<std::uint64_t, std::uint16_t> names_of_;  // the first notes of each name
+  std::unordered_map<std::uint64_t, std::uint32_t> of_cpus_;  // by name
+  std::unordered_map<std::uint64_t, std::uint16_t>
+      names_of_;  // by lock: its name when it was first seen
   std::uint64_t next_groups_ = 0, next_groups_ns_ = 0;
 };
 

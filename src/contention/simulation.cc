@@ -24,7 +24,7 @@ struct Lock {
   };
   std::uint32_t holders = 0;
   bool exclusive = false;
-  bool hands_over = false;     // a mutex whose first waiter has woken up in vain
+  bool hands_over = false;     // a mutex whose first waiter woke up and found it taken
   std::deque<Waiter> waiters;  // first come, first served
 
   [[nodiscard]] bool admits(bool shares) const {
@@ -40,21 +40,21 @@ struct Lock {
 };
 
 struct Writer {
-  RequestProgram program;  // of its current request
+  RequestProgram program;  // steps of its current request
   std::size_t step = 0;
   std::uint64_t runs_until = 0;  // the time of its own next event
-  std::uint64_t left_ns = 0;     // from that time on, until it reaches the step
+  std::uint64_t left_ns = 0;     // time from then until it reaches the next step
   std::uint64_t slice_end = 0;
   std::uint64_t lock_since = 0;  // when its wait for a lock began
   std::uint64_t cpu_since = 0;   // when its wait for a CPU began
   std::uint32_t cpu = kNone;
   std::uint32_t served_on = 0;  // the CPU whose locality group serves the request
-  // Instead of the recorded group, the group of this lock serves the request.
+  // If set, the group of other_lock serves the request instead of the group of recorded_lock.
   std::uint32_t recorded_lock = kNone, other_lock = kNone;
-  std::uint64_t moves_ns = 0;  // wait that is left when it has released its group
+  std::uint64_t moves_ns = 0;  // delay after it releases its group's lock
   bool thinks = true;
-  bool prepares = false;  // it does what comes before the request
-  bool woken = false;     // a mutex that it waited for became free
+  bool prepares = false;  // it is doing the work before the request
+  bool woken = false;     // the mutex for which it waited became free
 };
 
 std::optional<std::uint64_t> ns_to_first_try(const RequestProgram& program) {
@@ -66,7 +66,8 @@ std::optional<std::uint64_t> ns_to_first_try(const RequestProgram& program) {
   return std::nullopt;
 }
 
-// The CPU that used a group last: its buddy for a search, its bitmap and descriptor for marking.
+// The CPUs that last used a group: its buddy for a search, and its bitmap and descriptor for
+// marking.
 struct LastUse {
   std::uint32_t search = kNone, marking = kNone;
 };
@@ -105,7 +106,7 @@ class Simulation {
  private:
   struct Event {
     std::uint64_t ns;
-    std::uint64_t order;  // orders events of the same time
+    std::uint64_t order;  // orders events at the same time
     std::uint32_t writer;
     bool operator<(const Event& other) const {
       return ns != other.ns ? ns > other.ns : order > other.order;
@@ -142,18 +143,18 @@ class Simulation {
   unsigned cpus_;
   MovedLines moved_;
   std::unordered_map<std::uint64_t, LastUse> last_uses_;  // by group
-  std::vector<std::uint32_t> idle_;                       // CPUs
-  std::deque<std::uint32_t> ready_;                       // writers without a CPU
+  std::vector<std::uint32_t> idle_;                       // idle CPUs
+  std::deque<std::uint32_t> ready_;                       // writers that wait for a CPU
   std::priority_queue<Event> events_;
-  std::size_t active_ = 0;  // writers with requests left
+  std::size_t active_ = 0;  // number of writers with requests left
   std::uint64_t now_ = 0;
-  std::uint64_t approach_ns_ = 0;  // time that the last search took to reach a group
+  std::uint64_t approach_ns_ = 0;  // time in which the last search reached a group
   std::uint64_t order_ = 0;
   Status status_;
   SimulationOutcome out_;
 };
 
-// The writer takes its next request, or is done.
+// Starts the writer's next request, or ends the writer.
 void Simulation::begin_next(std::uint32_t number) {
   Writer& writer = writers_[number];
   auto think_ns = requests_.think_ns(number);
@@ -177,8 +178,8 @@ void Simulation::begin_next(std::uint32_t number) {
     go_on(number);
 }
 
-// The group locks that others will hold at a near time. It is assumed that waiting writers go on
-// waiting, and thinking writers go on thinking.
+// The group locks that others will hold at the time `then`, which is near. Assumes that waiting
+// writers keep waiting and thinking writers keep thinking.
 allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint64_t then) const {
   allocator::HeldLocks held;
   for (std::uint32_t lock = 0; lock < allocator::kGroupLocks; ++lock)
@@ -205,7 +206,7 @@ void Simulation::read(const allocator::LockNotes& notes, RequestProgram& program
     out_.waits.push_back({names[i], {}});
 }
 
-// What the writer does before its request.
+// Starts the writer's work before its request.
 void Simulation::prepare(std::uint32_t number) {
   Writer& writer = writers_[number];
   const auto notes = requests_.prepare(number);
@@ -220,7 +221,7 @@ void Simulation::prepare(std::uint32_t number) {
   set_out(writer);
 }
 
-// The allocator decides the writer's request.
+// Lets the allocator decide the writer's request.
 void Simulation::serve(std::uint32_t number) {
   Writer& writer = writers_[number];
   writer.prepares = false;
@@ -238,7 +239,7 @@ void Simulation::serve(std::uint32_t number) {
   set_out(writer);
 }
 
-// The writer wants a CPU.
+// Gives the writer a CPU, or queues it.
 void Simulation::get_cpu(std::uint32_t number) {
   Writer& writer = writers_[number];
   if (idle_.empty()) {
@@ -252,7 +253,7 @@ void Simulation::get_cpu(std::uint32_t number) {
   go_on(number);
 }
 
-// The writer gives its CPU to a writer that waits for one.
+// Passes the writer's CPU to a writer that waits for one.
 void Simulation::leave_cpu(std::uint32_t number) {
   Writer& writer = writers_[number];
   idle_.push_back(writer.cpu);
@@ -264,8 +265,9 @@ void Simulation::leave_cpu(std::uint32_t number) {
   get_cpu(next);
 }
 
-// The writer computes until its next step, or thinks until its slice is over. A kernel does not
-// preempt its own code at once (PREEMPT_VOLUNTARY, PREEMPT_LAZY), and a request is short.
+// Lets the writer compute until its next step, or think until the end of its slice. Requests are
+// not preempted: they are short, and kernels do not preempt their own code at once
+// (PREEMPT_VOLUNTARY, PREEMPT_LAZY).
 void Simulation::go_on(std::uint32_t number) {
   const Writer& writer = writers_[number];
   const bool bounded = cpus_ < writers_.size() && writer.thinks;
@@ -280,7 +282,7 @@ void Simulation::run_for(std::uint32_t number, std::uint64_t ns) {
   events_.push({writer.runs_until, order_++, number});
 }
 
-// The writer's time of computing or thinking is over.
+// Handles the end of the writer's computing or thinking.
 void Simulation::advance(std::uint32_t number) {
   Writer& writer = writers_[number];
   if (now_ >= writer.slice_end && writer.thinks && cpus_ < writers_.size()) {
@@ -309,7 +311,7 @@ void Simulation::advance(std::uint32_t number) {
   go_on(number);
 }
 
-// The step is done. The next one comes after a while.
+// Completes a step and schedules the next one.
 void Simulation::approach_next(Writer& writer) {
   const std::uint64_t moved_ns = move_here(writer, writer.program.steps[writer.step]);
   ++writer.step;
@@ -318,8 +320,8 @@ void Simulation::approach_next(Writer& writer) {
   out_.busy_ns += moved_ns;
 }
 
-// The time after this step until the CPU has the cache lines that another CPU used last, of a group
-// whose lock the writer has taken or released.
+// The delay after this step for fetching a group's cache lines from the CPU that used them last.
+// The step takes or releases the group's lock.
 std::uint64_t Simulation::move_here(Writer& writer, const RequestProgram::Step& step) {
   if (step.group == RequestProgram::kNoGroup) return 0;
   if (step.what == What::let_go) return std::exchange(writer.moves_ns, 0);
@@ -347,7 +349,7 @@ std::uint32_t Simulation::lock_of(std::uint32_t number, const RequestProgram::St
   return step.lock == writer.recorded_lock ? writer.other_lock : step.lock;
 }
 
-// Returns false if the writer continues later, or elsewhere.
+// Returns false if the writer continues later or with another group.
 bool Simulation::do_step(std::uint32_t number, const RequestProgram::Step& step) {
   const std::uint32_t lock = lock_of(number, step);
   if (step.what == What::let_go) {
@@ -358,8 +360,8 @@ bool Simulation::do_step(std::uint32_t number, const RequestProgram::Step& step)
   return take(number, lock, step);
 }
 
-// Passes over a group whose lock is taken. If the request was to be served there, the next group by
-// number with a free lock serves it; if there is no such group, the writer waits.
+// Passes over a group whose lock is taken. If that group was to serve the request, the next group
+// by number with a free lock serves it; if there is none, the writer waits.
 bool Simulation::try_group(std::uint32_t number, std::uint32_t lock,
                            const RequestProgram::Step& step) {
   Writer& writer = writers_[number];
@@ -384,7 +386,7 @@ bool Simulation::try_group(std::uint32_t number, std::uint32_t lock,
     writer.other_lock = other;
     writer.left_ns = looked_ns;
     out_.busy_ns += looked_ns;
-    run_for(number, looked_ns);  // and tries again
+    run_for(number, looked_ns);  // then it tries again
     return false;
   }
   return take(number, lock, step);
@@ -403,8 +405,9 @@ bool Simulation::take(std::uint32_t number, std::uint32_t lock, const RequestPro
   return false;
 }
 
-// A writer that comes while a mutex is free takes it, even if others sleep for it. The first
-// sleeper is handed the mutex once it has woken up in vain (__mutex_lock_common, Linux 6.1).
+// A writer that arrives while a mutex is free takes it, even if others sleep on it. If the first
+// sleeper wakes up and finds it taken, it is handed the mutex next (__mutex_lock_common, Linux
+// 6.1).
 bool Simulation::take_mutex(std::uint32_t number, std::uint32_t lock) {
   Writer& writer = writers_[number];
   Lock& mutex = locks_[lock];
@@ -435,7 +438,7 @@ void Simulation::let_go(std::uint32_t lock, const RequestProgram::Step& step) {
     let_mutex_go(locks_[lock]);
 }
 
-// Gives a spinlock to its waiters: to the first one, or to all leading ones that share it.
+// Passes a spinlock to its first waiter, or to all leading waiters that share it.
 void Simulation::hand_over(Lock& lock) {
   while (lock.admits_next()) {
     const Lock::Waiter next = lock.waiters.front();
@@ -459,11 +462,11 @@ void Simulation::let_mutex_go(Lock& mutex) {
     approach_next(writer);
     get_cpu(first);
   } else if (!std::exchange(writer.woken, true)) {
-    get_cpu(first);  // and tries again
+    get_cpu(first);  // then it tries again
   }
 }
 
-// The writer got what it waited for.
+// Records the end of a wait for a lock.
 void Simulation::note_wait(const Writer& writer) {
   const RequestProgram::Step& waited = writer.program.steps[writer.step];
   Waits& waits = out_.waits[waited.name].waits;

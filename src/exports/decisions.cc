@@ -179,7 +179,7 @@ Status fill_decisions(Database& db, std::span<const Series> all) {
       "CREATE INDEX decisions_by_criterion ON decisions (run, criterion)");
 }
 
-// Facts about the rows: about the whole comparison, and the tunables of each run.
+// Metadata: facts about the whole comparison, and the tunables of each run.
 class Meta {
  public:
   explicit Meta(Statement statement) : statement_(std::move(statement)) {}

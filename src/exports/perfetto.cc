@@ -14,7 +14,7 @@ namespace {
 using replay::DecisionRow;
 using replay::ServedBy;
 
-// Numbers of interned names. Slices: criteria by their value, then the ways that need no search.
+// IDs of interned names. Slices: criteria by value, then the ways of serving without a search.
 // Categories: data and metadata. Annotations: columns.
 constexpr std::uint64_t kData = 1;
 constexpr std::uint64_t kMetadata = 2;
@@ -24,7 +24,7 @@ std::uint64_t name_of(const DecisionRow& row) {
   return 1 + mb::kCriteria + static_cast<std::uint64_t>(row.served);
 }
 
-// Tracks: a process for each series, and below it counters and a track for each thread.
+// Track IDs: a process for each series, and below it counters and a track for each thread.
 std::uint64_t process_of(const Series& series) {
   return (std::uint64_t{series.run} + 1) << 34;
 }
@@ -38,7 +38,7 @@ std::uint64_t thread_of(const Series& series, std::uint32_t pid) {
   return process_of(series) + (std::uint64_t{1} << 33) + pid;
 }
 
-// Packets on their way to the file. They are written in batches, which may end after any packet.
+// Collects packets and writes them to the file in batches, which may end after any packet.
 class Packets {
  public:
   explicit Packets(Output& out) : out_(out) {}
@@ -116,7 +116,7 @@ Result<pb::TrackEvent*> add_event(Packets& packets, std::uint64_t time_ns, std::
   return event;
 }
 
-// All numbers of the table's row that the track does not show.
+// Adds all values of the row that the track does not show.
 void annotate(pb::TrackEvent& event, const Series& series, const DecisionRow& row) {
   std::uint64_t iid = 0;
   for (const DecisionColumn& column : columns()) {

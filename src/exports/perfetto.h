@@ -13,20 +13,19 @@ namespace e4r::exports {
 // A series and the free space of its run.
 struct Timeline {
   Series series;
-  const stats::SpaceHistory* space = nullptr;  // free space during the run; null: not kept
-  const std::vector<stats::GroupFree>* end =
-      nullptr;  // free space of the groups at the end; null: unknown
+  const stats::SpaceHistory* space = nullptr;          // free space during the run; null: not kept
+  const std::vector<stats::GroupFree>* end = nullptr;  // free space of groups at the end, or null
 };
 
-// The Error: this build cannot write such traces.
+// Fails if this build cannot write such traces.
 [[nodiscard]] Status check_perfetto();
 
 // Writes a trace for Perfetto. Each series is a process. It has a track for each thread, with a
 // slice for each request, and counters of free clusters and of free extents within groups. A slice
-// begins when its request was recorded, or when the previous slice on its track ends. For a
-// kernel's code it is as long as that took, for the recorded kernel as the time from request to
-// answer. A model takes no time: its slices have a nanosecond for each group considered and each
-// extent examined. `start`: the free space of the groups before the trace.
+// begins when its request was recorded, or when the previous slice on its track ends. Its length is
+// the time that a kernel's code took, or for the recorded kernel the time from request to answer. A
+// model is not timed: its slices have one nanosecond for each group considered and each extent
+// examined. `start` is the free space of the groups before the trace.
 [[nodiscard]] Status write_perfetto(const OutputName& name, std::span<const Timeline> timelines,
                                     const std::vector<stats::GroupFree>& start);
 

@@ -35,7 +35,7 @@ Result<std::optional<std::string>> content_of(const fs::path& file) {
   return std::optional<std::string>(std::move(text));
 }
 
-// A temporary directory that is removed with the object.
+// A temporary directory that the destructor removes.
 class Scratch {
  public:
   Scratch() {

@@ -8,17 +8,17 @@
 #include "guest/overlay.h"
 #include "util/status.h"
 
-// Pairs of kernel trees: one without a change and one with it.
+// Pairs of kernel trees: one without and one with a change.
 namespace e4r::guest {
 
-// The differences of two trees, for the same files in both. A file that a tree lacks has no content
-// there.
+// The differing files of two trees. Both maps have the same files; a file that a tree lacks has no
+// content in its map.
 struct TwoTrees {
   FileChanges base, with;
   std::string base_commit, with_commit;  // set by with_commits()
 };
 
-// Returns the tree as it is, and the tree with a patch in the format of `git diff` or `git
+// Returns the unchanged tree, and the tree with a patch in the format of `git diff` or `git
 // format-patch`. The Error names the part of the patch that does not apply.
 [[nodiscard]] Result<TwoTrees> with_patch(const Tree& tree, const std::string& patch);
 
@@ -26,8 +26,8 @@ struct TwoTrees {
 // repository or lacks the commits.
 [[nodiscard]] Result<TwoTrees> with_commits(const Tree& tree, const std::string& range);
 
-// Returns another mballoc.c for the tree. A mballoc.h beside it replaces the tree's, too. The Error
-// says what cannot be read.
+// Returns a replacement for the tree's mballoc.c. If there is a mballoc.h next to `mballoc_c`, it
+// replaces the tree's as well. The Error says what cannot be read.
 [[nodiscard]] Result<FileChanges> with_mballoc(const std::string& mballoc_c);
 
 }  // namespace e4r::guest

@@ -5,7 +5,7 @@
 
 namespace e4r::guest {
 
-// The contents of src/guest/driver/* and protocol.h, embedded by the build.
+// The contents of src/guest/driver/* and protocol.h, which the build embeds.
 extern const std::string_view kStateH, kHostC, kChecksumC, kCommitsC, kInodesC, kLocksC, kRequestsC,
     kFilesC, kDriverC;
 extern const std::string_view kMballocC, kExt4H, kSpinlocksH;

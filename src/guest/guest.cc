@@ -26,7 +26,7 @@
 namespace e4r::guest {
 namespace {
 
-// Words of lines that tell what went wrong, the most telling first.
+// Words that mark lines about a failure, in descending order of importance.
 constexpr std::array<std::string_view, 7> kTelling = {"EXT4-fs error",
                                                       "kernel BUG",
                                                       "BUG: ",
@@ -47,8 +47,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-// The function of a line of a backtrace, " [<60012345>] ? ext4_mb_new_blocks+0x1a/0x20". Empty when
-// the line has no function, or not surely the right one: the unwinder marks its guesses with "?",
+// The function in a line of a backtrace, " [<60012345>] ? ext4_mb_new_blocks+0x1a/0x20". Empty if
+// the line names no function or may name the wrong one: the unwinder marks its guesses with "?",
 // and the return address of a call that never returns can be the start of the next function.
 std::string_view call_of(std::string_view line) {
   const std::size_t at = line.find(">] ");
@@ -58,8 +58,8 @@ std::string_view call_of(std::string_view line) {
   return name.substr(0, name.find('+'));
 }
 
-// The calls of the first backtrace at or after a line, down to the driver's entry. Omits the
-// functions that only report the trouble.
+// The calls in the first backtrace at or after a line, down to the driver's entry. Omits the
+// functions that only report the failure.
 std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines, std::size_t at) {
   constexpr std::size_t kMost = 12;
   constexpr std::array<std::string_view, 11> kTellers = {"show_stack",
@@ -103,7 +103,7 @@ Kept& kept() {
 }  // namespace
 
 Trouble trouble_of(std::string_view console) {
-  constexpr std::size_t kMost = 400;  // bytes of a line
+  constexpr std::size_t kMost = 400;  // bytes per line
   const std::vector<std::string_view> lines = lines_of(console);
   if (lines.empty()) return {"it printed nothing", {}};
   const auto has = [](std::string_view line, std::string_view words) {
@@ -116,7 +116,7 @@ Trouble trouble_of(std::string_view console) {
     return {escape(at->substr(0, kMost)),
             calls_behind(lines, static_cast<std::size_t>(at - lines.begin()))};
   }
-  // Falls back to the reason of a failed mount, or to the first line of a program that is not a
+  // Fall back to the reason of a failed mount, or to the first line of a program that is not a
   // kernel.
   std::string_view said = lines.front();
   for (const std::string_view line : lines)
@@ -162,7 +162,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Tells the processor that this thread only waits. Guests run on x86-64 alone; elsewhere this only
+// Tells the processor that this thread only waits. Guests run only on x86-64; elsewhere this only
 // has to compile.
 void relax() {
 #if defined(__x86_64__)
@@ -170,16 +170,16 @@ void relax() {
 #endif
 }
 
-// Runs in a process of its own, as one of the kernel's process group. Ends the group when `parent`
-// ends, however that happens. The kernel cannot do so itself: a host thread of it that waits for
-// disk requests outlives its first process.
+// Runs in a separate process, in the kernel's process group. Ends the group when `parent` ends for
+// any reason. The kernel cannot do this itself: its host thread that waits for disk requests
+// outlives its first process.
 [[noreturn]] void guard(pid_t parent, pid_t group) {
   ::setpgid(0, group);
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::closefrom(0);
-  // The signal also comes when only the thread that forked has ended.
+  // The signal is also sent if only the thread that forked has ended.
   ::prctl(PR_SET_PDEATHSIG, SIGHUP);
   while (::getppid() == parent) ::sigwaitinfo(&all, nullptr);
   ::kill(-group, SIGKILL);
@@ -235,7 +235,7 @@ Guest::~Guest() {
 
 Status Guest::make_files() {
   memory_ = memory_file("e4replay guest", sizeof(e4r_shared));
-  // Seals the size: if the kernel shrank the file, reading the mapping would crash.
+  // Seal the size: if the kernel shrank the file, reading the mapping would crash.
   if (memory_.is_open() &&
       ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return error("cannot seal a file in memory: {}", errno_text(errno));
@@ -251,7 +251,7 @@ Status Guest::make_files() {
   return {};
 }
 
-// Runs the kernel in its own process group, so that its children end with it.
+// Runs the kernel in a separate process group, so that its children end with it.
 Status Guest::spawn() {
   const auto file = [](std::string_view option, int fd) {
     return fmt::format("{}=/proc/self/fd/{}", option, fd);
@@ -263,7 +263,7 @@ Status Guest::spawn() {
                                       "ssl=null",
                                       "stderr=1",
                                       "oops=panic",
-                                      "lpj=4000000"};  // instead of measuring the speed of a loop
+                                      "lpj=4000000"};  // skips the calibration of the delay loop
   if (boot_.journal >= 0) options.push_back(file("ubd1", boot_.journal));
   std::vector<const char*> words = {boot_.kernel.c_str()};
   for (const std::string& option : options) words.push_back(option.c_str());
@@ -278,7 +278,7 @@ Status Guest::spawn() {
     ::setpgid(0, 0);
     sigset_t none;
     ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);  // a thread may have blocked some
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the calling thread may have blocked signals
     const int null = ::open("/dev/null", O_RDWR);
     ::dup2(null, 0);
     ::dup2(log_.get(), 1);
@@ -288,7 +288,7 @@ Status Guest::spawn() {
     ::execv(words.front(), const_cast<char**>(words.data()));
     ::_exit(127);
   }
-  ::setpgid(pid_, pid_);  // whichever of the two runs first
+  ::setpgid(pid_, pid_);  // done in both processes, since either may run first
   guard_ = ::fork();
   if (guard_ == 0) guard(parent, pid_);
   if (guard_ > 0) return {};
@@ -318,7 +318,7 @@ void Guest::end() {
   end_group();
 }
 
-// Ends what the kernel has started, and the guard.
+// Ends all processes of the kernel, and the guard.
 void Guest::end_group() {
   ::kill(-pid_, SIGKILL);
   if (guard_ > 0) reap(guard_);
@@ -339,7 +339,7 @@ std::string Guest::last_words() const {
   return trouble_text(log());
 }
 
-// Reads the number of answers, which the kernel can set to any value.
+// Reads and checks the number of answers, which the kernel can set to any value.
 Result<std::uint32_t> Guest::look() {
   const std::uint32_t now = atomic(shared_->answered.value).load(std::memory_order_acquire);
   if (now - seen_ > asked_ - seen_)
@@ -400,7 +400,7 @@ Status Guest::wait_for_driver() {
 }
 
 Status Guest::wait_for(std::uint32_t answered) {
-  // While many answers are missing, sleeps for fixed times instead of waking for each answer.
+  // While many answers are pending, sleep for fixed times instead of waking for each answer.
   constexpr std::int32_t kMany = 32;
   constexpr timespec kNap = {0, 100'000};
   constexpr std::uint32_t kMostNaps = 1000;  // consecutive naps without an answer
@@ -421,7 +421,7 @@ Status Guest::wait_for(std::uint32_t answered) {
   }
 }
 
-// Describes an unacceptable outcome of an operation; empty if it is acceptable.
+// Describes what is wrong with the outcome of an operation; empty if it is acceptable.
 std::string Guest::wrong_with(const e4r_op& op, const e4r_answer& answer) {
   constexpr std::int32_t kLastErrno = 4095;
   const std::string_view asked = operation_name(op.kind);
@@ -433,7 +433,7 @@ std::string Guest::wrong_with(const e4r_op& op, const e4r_answer& answer) {
   return {};
 }
 
-// Checks the answers that no caller has waited for.
+// Checks the answers for which no caller has waited.
 Status Guest::check_posted() {
   E4R_TRY(const std::uint32_t done, look());
   for (; checked_ != done; ++checked_) {

@@ -19,15 +19,15 @@ namespace e4r::guest {
 
 // The reason why a kernel ended or hangs, from its console.
 struct Trouble {
-  std::string what;                // the most telling line: an error, a warning, a panic
-  std::vector<std::string> calls;  // the backtrace after it, innermost call first
+  std::string what;                // the most informative line: an error, a warning, a panic
+  std::vector<std::string> calls;  // the backtrace after that line, innermost call first
 };
 [[nodiscard]] Trouble trouble_of(std::string_view console);
-// Formats it: "WARNING: ... at fs/ext4/mballoc.c:5571 ext4_mb_new_blocks+0x1a/0x20; called by a < b
-// < c".
+// Formats the trouble in the console: "WARNING: ... at fs/ext4/mballoc.c:5571
+// ext4_mb_new_blocks+0x1a/0x20; called by a < b < c".
 [[nodiscard]] std::string trouble_text(std::string_view console);
 
-// Restores the tree's own file names, which the overlay changes (mballoc-tree.c to mballoc.c).
+// Replaces the file names of the overlay with the tree's own (mballoc-tree.c with mballoc.c).
 [[nodiscard]] std::string with_names_of_tree(std::string_view console);
 
 // Starts to keep the consoles of all kernels of this program, also after they end (`--kernel-log
@@ -35,10 +35,10 @@ struct Trouble {
 void keep_consoles();
 // Adds a console if consoles are kept.
 void note_console(std::string_view kernel, std::string_view console);
-// All consoles so far, each under a line that names its kernel.
+// All consoles so far, each after a line that names its kernel.
 [[nodiscard]] std::string kept_consoles();
 
-// A kernel of User Mode Linux with e4replay's driver (src/guest/driver), run as a process.
+// A User Mode Linux kernel with e4replay's driver (src/guest/driver), run as a process.
 
 // The st_rdev of the guest's ubd disk `number`.
 [[nodiscard]] constexpr std::uint32_t disk_device(std::uint32_t number) {
@@ -48,34 +48,34 @@ void note_console(std::string_view kernel, std::string_view console);
 
 struct Boot {
   std::string kernel;                 // path of a kernel made by `e4replay kernel build`
-  int disk = -1;                      // descriptor of the file system's image
-  int journal = -1;                   // descriptor of an external journal; -1: none
+  int disk = -1;                      // file descriptor of the file system's image
+  int journal = -1;                   // file descriptor of an external journal; -1: none
   std::uint32_t memory_mib = 512;     // the guest's memory
-  std::chrono::seconds patience{60};  // for one answer; then the kernel counts as hung
+  std::chrono::seconds patience{60};  // time limit for one answer; then it counts as hung
 };
 
-// Whether an Error blames the kernel: it failed or hung on an operation because of its own code,
-// not because of its input.
+// Whether an Error says that the kernel failed or hung because of its own code and not because of
+// its input.
 [[nodiscard]] bool is_kernels_fault(const Error& error);
 [[nodiscard]] Error kernels_fault(std::string_view kernel, std::string_view what);
 
-// One guest. Performs operations in the order of their posting. Not thread-safe. Ends its kernel
-// when destroyed.
+// One guest. Performs operations in the order in which they are posted. Not thread-safe. The
+// destructor ends the kernel.
 class Guest {
  public:
-  // Starts the kernel and waits for its driver's first sign of life. The Error says what is wrong
-  // with the file, or what a kernel that does not boot printed.
+  // Starts the kernel and waits until its driver responds. The Error says what is wrong with the
+  // file, or what a kernel that does not boot has printed.
   [[nodiscard]] static Result<std::unique_ptr<Guest>> start(const Boot& boot);
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
   ~Guest();
 
-  // Queues an operation. The Error belongs to this or to an earlier failed operation, or to a
-  // kernel that ended or hangs. After an Error no operation is possible.
+  // Queues an operation. The Error may be about this or an earlier operation, or a kernel that
+  // ended or hangs. After an Error, no operation is possible.
   [[nodiscard]] Status post(const e4r_op& op);
   // Waits until all posted operations are done. Errors are those of post().
   [[nodiscard]] Status settle();
-  // Receives the outcome of each operation, in order, and only while a caller waits.
+  // Receives the outcome of each operation, in order. Called only while a caller waits.
   using Listener = std::function<void(const e4r_op&, const e4r_answer&)>;
   void listen(Listener listener) { listener_ = std::move(listener); }
   // Posts an operation and waits for its answer, which is valid until the next operation. The
@@ -85,13 +85,13 @@ class Guest {
   // Performs an operation that takes a text (E4R_MOUNT, E4R_WRITE_FILE). An answer's error becomes
   // an Error "MESSAGE: TEXT OF ERRNO".
   [[nodiscard]] Status tell(const e4r_op& op, std::string_view text, std::string_view message);
-  // Access a file in the guest's proc or sysfs.
+  // Reads or writes a file in the guest's proc or sysfs.
   [[nodiscard]] Result<std::string> read_file(const std::string& path);
   [[nodiscard]] Status write_file(const std::string& path, std::string_view value);
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // The kernel's most telling output about its failure.
+  // The kernel's most informative output about its failure.
   [[nodiscard]] std::string last_words() const;
 
  private:
@@ -114,13 +114,13 @@ class Guest {
   Boot boot_;
   Fd memory_, log_;
   e4r_shared* shared_ = nullptr;
-  int pid_ = -1;    // of the kernel, which is also its process group
-  int guard_ = -1;  // of the process that ends the group with this program
+  int pid_ = -1;    // the kernel's process, which is also its process group
+  int guard_ = -1;  // the process that ends the group when this program ends
   Listener listener_;
   e4r_answer answer_ = {};  // copy for ask(), since the kernel can change shared memory at any time
   std::uint32_t errors_ = 0;  // errors that the file system had recorded at its mount
   std::array<e4r_op, E4R_SLOTS> waiting_ = {};  // copies of the posted operations
-  bool asked_for_ = false;     // the last operation is from ask(): its caller checks the error
+  bool asked_for_ = false;     // the last operation is from ask(), whose caller checks the error
   std::uint32_t asked_ = 0;    // operations posted
   std::uint32_t seen_ = 0;     // answers seen by look()
   std::uint32_t checked_ = 0;  // answers checked by check_posted()

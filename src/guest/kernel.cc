@@ -14,7 +14,7 @@ namespace e4r::guest {
 namespace {
 
 // Keeps the mount quiet: no thread reads bitmaps or initialises tables, and no commit is due. An
-// ext4 error becomes a warning, which ends the kernel on the spot.
+// ext4 error becomes a warning, which ends the kernel immediately.
 constexpr std::string_view kMountOptions = "noinit_itable,nobarrier,errors=continue,warn_on_error";
 constexpr std::string_view kJournalOptions = ",commit=1000000";
 constexpr std::string_view kMbStats = "/proc/fs/ext4/ubda/mb_stats";
@@ -30,7 +30,8 @@ e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
   return op;
 }
 
-// 5.13 brought the order lists, and reads bitmaps in the background unless told otherwise.
+// Kernels from 5.13 on have the order lists, and read bitmaps in the background unless a mount
+// option prevents it.
 Result<bool> has_lists(const std::string& kernel) {
   E4R_TRY(const KernelFile file, read_kernel_file(kernel));
   const auto release = allocator::parse_release(file.release);
@@ -41,8 +42,8 @@ std::string sysfs_file(std::string_view tunable) {
   return fmt::format("/sys/fs/ext4/ubda/{}", tunable);
 }
 
-// The name of a lock: the last identifier outside an index in the source's expression, such as
-// "&sbi->s_mb_locks[i]".
+// The name of a lock: the last identifier, outside an index, of the expression in the source, such
+// as "&sbi->s_mb_locks[i]".
 std::string_view lock_name(const char (&words)[E4R_LOCK_NAME_BYTES]) {
   const std::string_view text(words, ::strnlen(words, sizeof(words)));
   const auto in_name = [](char c) {
@@ -55,7 +56,7 @@ std::string_view lock_name(const char (&words)[E4R_LOCK_NAME_BYTES]) {
   return begin == end ? text : text.substr(begin, end - begin);
 }
 
-// The guest's memory in MiB: room for stand-in inodes, bitmaps and buddies.
+// The guest's memory in MiB, which must hold stand-in inodes, bitmaps and buddies.
 std::uint32_t memory_for(const state::Source& source) {
   constexpr std::uint64_t kBase = 512, kMost = 4096;
   const std::uint64_t per_group = 4ull << source.geometry.block_bits;
@@ -160,7 +161,7 @@ void KernelDecider::post(const e4r_op& op) {
   if (status_.ok()) status_ = guest_->post(op);
 }
 
-// Sets size and writers of the stand-in.
+// Sets the size and the number of writers of the stand-in.
 void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) const {
   const state::MountedGeometry& geometry = state_.geometry();
   op.mode = S_IFREG | 0600;
@@ -172,7 +173,7 @@ void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) co
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
                             << geometry.block_bits;
   const std::uint64_t least_stream = (options_.tunables.mb_stream_req + 1) << geometry.block_bits;
-  // The largest end of the file in the trace so far, unless the request shows that the file has
+  // Use the largest end of the file in the trace so far, unless the request shows that the file has
   // shrunk.
   op.i_size = std::max(end, request.size_hint);
   if (known.size != allocator::SizeStep::unknown &&
@@ -196,8 +197,8 @@ void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) co
   }
 }
 
-// Marks guessed inputs. The mode `noprealloc` needs no guess: the request ends at the file's end
-// and no program has the file open.
+// Marks decisions that depend on guessed inputs. The mode `noprealloc` needs no guess: it implies
+// that the request ends at the file's end and that no program has the file open.
 void KernelDecider::note_guesses(const allocator::Request& request,
                                  allocator::Decision& out) const {
   const bool data = (request.flags & mb::hint_data) != 0;
@@ -253,7 +254,7 @@ allocator::Decision KernelDecider::allocate(const allocator::Request& request, a
   return out;
 }
 
-// Passes on what the last request did to locks.
+// Passes on the lock operations of the last request.
 void KernelDecider::read_locks() {
   using What = allocator::LockStep::What;
   const e4r_locks& noted = guest_->shared().locks;
@@ -275,8 +276,8 @@ void KernelDecider::read_locks() {
   notes_->add(steps_, ns_of(noted.cycles));
 }
 
-// Describes an impossible answer to an allocation; empty if it is possible. The check comes before
-// any number of the answer is used as a place in the file system.
+// Describes an impossible answer to an allocation; empty if it is possible. Must be called before
+// any number of the answer is used as a location in the file system.
 std::string KernelDecider::wrong_with(const e4r_op& op, const e4r_answer& answer) const {
   if (answer.error != 0 && answer.error != -ENOSPC)
     return fmt::format("an allocation ended with: {}", errno_text(-answer.error));
@@ -313,7 +314,7 @@ allocator::Decision KernelDecider::decision(const e4r_op& op, const e4r_answer& 
   out.flags = answer.flags;
   out.tail = answer.tail;
   out.broken = answer.buddy == 0 ? 0 : 1u << answer.buddy;
-  // If a patch has added criteria and no model has as many, the criteria have no names.
+  // If a patch has added criteria and no model has the same number, the criteria have no names.
   const auto ladder = options_.policy->ladder;
   const bool closed = (answer.what & E4R_CLOSED) != 0;
   const bool named = closed && ladder.size() == guest_->shared().criteria;
@@ -341,7 +342,7 @@ void KernelDecider::count(const allocator::Decision& decision, std::uint64_t con
   if (decision.prealloc) return;
   // A search that found its goal examined no group, and no criterion ended it.
   if (decision.result.len > 0 && decision.groups_scanned > 0) ++counters_[decision.criterion].hits;
-  // A search that went past the last criterion examined its last groups under that criterion.
+  // A search that went past the last criterion examined its last groups with the last criterion.
   const bool is_rung = !mb::row_of(decision.criterion).section.empty();
   const mb::Criterion criterion =
       is_rung ? decision.criterion : options_.policy->ladder.back().criterion;
@@ -441,7 +442,7 @@ void KernelDecider::retune(const allocator::Tunables& tunables) {
   const allocator::Tunables before = options_.tunables;
   options_.tunables = allocator::with_mount_of(before, tunables);
   const Status set = set_tunables(&before);
-  if (status_.ok()) status_ = set;  // an answer that came meanwhile may be at fault
+  if (status_.ok()) status_ = set;  // an answer that arrived meanwhile may have set an error
 }
 
 Status KernelDecider::finish() {

@@ -27,15 +27,15 @@ struct KernelOptions {
   bool loaded = false;  // all buddies were loaded when the trace began
 };
 
-// The block allocator of a kernel as a decider. It records the kernel's allocations in a state of
-// its own, of which only the bitmaps are valid. Preallocations exist only in the kernel's memory.
+// The block allocator of a kernel as a decider. It records the kernel's allocations in its own
+// state, of which only the bitmaps are valid. Preallocations exist only in the kernel's memory.
 //
-// Each request goes to a stand-in for its inode. If the trace lacks the file's size and writers,
-// the stand-in gets values that lead the kernel to the mode and the size step of DecisionInputs
-// (ext4_mb_group_or_file and ext4_mb_normalize_request read i_size and i_writecount). Among fitting
-// sizes it gets the largest end of the file that the trace has shown. Code that reads more than
-// mode and step may decide differently for the true size; its decisions are marked
-// (Decision::size_guessed).
+// Each request is made for a stand-in of its inode. If the trace lacks the file's size and number
+// of writers, the stand-in gets values that lead the kernel to the mode and the size step of
+// DecisionInputs (ext4_mb_group_or_file and ext4_mb_normalize_request read i_size and
+// i_writecount). Of the sizes that fit, it gets the largest end of the file that the trace has
+// shown. Code that depends on more than mode and step may decide differently for the true size; its
+// decisions are marked (Decision::size_guessed).
 class KernelDecider final : public allocator::Decider {
  public:
   // Boots the kernel and mounts the image. `source` describes the image and must outlive the
@@ -43,10 +43,10 @@ class KernelDecider final : public allocator::Decider {
   [[nodiscard]] static Result<std::unique_ptr<KernelDecider>> start(const state::Source& source,
                                                                     const KernelOptions& options);
 
-  // For callers whose next request does not depend on the last decision. From now on nothing waits
-  // for a decision, and allocate() returns an empty one. Instead `heard` gets each decision, in
+  // For callers whose next request does not depend on the last decision. From now on, allocate()
+  // does not wait and returns an empty decision. Instead, `heard` is called for each decision, in
   // order, with the number of groups that the kernel has considered so far. Allocations are not
-  // recorded: state() does not change.
+  // recorded, so state() does not change.
   using Heard =
       std::function<void(const allocator::Decision&, std::optional<std::uint64_t> considered)>;
   void run_ahead(Heard heard);
@@ -57,7 +57,7 @@ class KernelDecider final : public allocator::Decider {
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void begin_commit() override;
   void end_commit() override;
-  // The kernel gives everything back at once, when the transaction ends.
+  // The kernel returns all freed clusters at once, when the transaction ends.
   void commit_until(std::uint64_t) override {}
   void unlink_until(std::uint64_t) override {}
   void note_event(std::uint64_t) override {}
@@ -110,13 +110,13 @@ class KernelDecider final : public allocator::Decider {
   state::FsState state_;
   allocator::Counters counters_;
   allocator::KernelAccount account_;
-  std::set<std::string_view> absent_;  // tunables that the kernel lacks
+  std::set<std::string_view> absent_;  // names of tunables that the kernel lacks
   Status status_;
   bool ahead_ = false;
-  std::uint64_t considered_ = 0;     // groups, by the kernel's count
+  std::uint64_t considered_ = 0;     // groups considered, according to the kernel
   std::vector<std::uint64_t> held_;  // scratch
   allocator::LockNotes* notes_ = nullptr;
-  std::vector<std::uint16_t> lock_names_;   // by the kernel's number: the number in notes_
+  std::vector<std::uint16_t> lock_names_;   // maps the kernel's name numbers to those of notes_
   std::vector<allocator::LockStep> steps_;  // scratch
 };
 

@@ -17,7 +17,7 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kElf = "\177ELF";
-// Prefix of a tree's tunable among the options after a file.
+// The prefix of a tree's tunable among the options after a file name.
 constexpr std::string_view kSysfs = "sysfs.";
 
 // The value of "KEY=VALUE" in a line; `key` includes the "=".
@@ -28,10 +28,10 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return line.substr(from, line.find_first_of(" \n", from) - from);
 }
 
-// The model of a release, or of the nearest release.
+// The name of the model of a release, or of the nearest release.
 std::string_view model_of(std::string_view release) {
   const auto all = allocator::policies();
-  // The latest rules of the release.
+  // Find the policy with the latest rules of the release.
   const auto latest = std::find_if(all.rbegin(), all.rend(), [&](const allocator::Policy* policy) {
     return allocator::stands_for(*policy, release);
   });
@@ -43,8 +43,8 @@ std::string_view model_of(std::string_view release) {
   return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12.77" : "linux-7.3";
 }
 
-// The model with the kernel's criteria and counters. A patch that adds criteria may have its own
-// model with the same counters.
+// The model that has the kernel's criteria and counters. A patch that adds criteria may have its
+// own model with the same counters.
 const allocator::Policy& model_of(const KernelFile& file) {
   const allocator::Policy& of_release = *allocator::find_policy(model_of(file.release));
   if (file.criteria == 0 || file.criteria == of_release.ladder.size()) return of_release;
@@ -61,7 +61,7 @@ struct KernelPolicy {
   std::unique_ptr<const allocator::Policy> policy;
 };
 
-// Kernel policies, kept until the program ends.
+// Kernel policies, which are kept until the program ends.
 std::mutex made_mutex;
 std::deque<KernelPolicy> made;
 
@@ -83,7 +83,7 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
   return *out.policy;
 }
 
-// Checks a tunable of the tree's own.
+// Checks a tunable that only the tree has.
 Status check(const TreeTunable& tunable, const std::string& text) {
   if (tunable.name.empty() || tunable.value.empty())
     return error("kernel:{}: write a tunable that only this tree has as sysfs.NAME=VALUE", text);

@@ -24,12 +24,13 @@ inline constexpr std::string_view kKernelPrefix = "kernel:";
 struct KernelFile {
   std::string path;
   std::string release;         // as printed by `uname -r`
-  std::uint32_t criteria = 0;  // number of its allocator's criteria; 0: unknown
-  std::string commit = {};     // its tree's commit; empty: the tree was not in git
+  std::uint32_t criteria = 0;  // number of the allocator's criteria; 0: unknown
+  std::string commit = {};     // commit of the tree; empty: the tree was not in git
   bool dirty = false;          // the tree had uncommitted changes
 };
 
-// "commit 0123456789ab with changes that are not committed"; empty if no commit is known.
+// Returns "commit 0123456789ab with changes that are not committed" if dirty; empty if the commit
+// is unknown.
 [[nodiscard]] std::string commit_text(const std::string& commit, bool dirty);
 
 // A tunable that only this tree has: a file in /sys/fs/ext4/DEV and the value to write.
@@ -39,7 +40,7 @@ struct TreeTunable {
 
 // The text after "kernel:": FILE or FILE:OPTION:OPTION. An option is a mount option, for trees
 // whose decisions depend on one, or a tunable of the tree ("sysfs.NAME=VALUE"). If a file with the
-// whole text as its name exists, the text is that file.
+// whole text as its name exists, the text names that file.
 struct KernelChoice {
   std::string path;
   std::string mount_options;  // comma-separated, as mount takes them
@@ -47,18 +48,18 @@ struct KernelChoice {
 };
 [[nodiscard]] KernelChoice parse_kernel(const std::string& text);
 
-// Examines the file without starting it. The Error says what the file is instead, or which driver
-// version it has.
+// Examines the file without starting it. If the file is not such a kernel, the Error says what it
+// is or which driver version it has.
 [[nodiscard]] Result<KernelFile> read_kernel_file(const std::string& path);
 
 // Returns the kernel of parse_kernel(text) as a policy, valid until the program ends. Its name is
 // "kernel:" and the text without the file's directory; its source is the text. Its criteria and
 // counter names come from the model of the kernel's release, or, if a patch has added criteria,
-// from a model with as many. These say nothing about the code's decisions. Fails if the file is
-// unsuitable, if a tunable lacks a value, or if every tree has the tunable (--set is for those).
+// from a model with as many. They say nothing about the code's decisions. Fails if the file is
+// unsuitable, if a tunable lacks a value, or if every tree has the tunable (--set sets those).
 [[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& text);
 
-// Returns the policy of a kernel that another program has read. The file need not exist any more.
+// Returns the policy of a kernel that another program has read. The file may no longer exist.
 // `name` is the policy's earlier name; `file.path` is its source.
 [[nodiscard]] const allocator::Policy& restore_kernel_policy(const std::string& name,
                                                              const KernelFile& file);

@@ -34,7 +34,7 @@ std::string read_all(std::FILE* pipe) {
 }  // namespace
 
 Result<std::string> git(const std::vector<std::string>& words) {
-  // Warnings must not get into the output, so git's messages go to a file.
+  // Keep warnings out of the output: git's messages go to a file.
   const Fd messages = memory_file("e4replay git", 0);
   if (!messages.is_open()) return error("cannot make a file in memory: {}", errno_text(errno));
   std::string command = "{ git --no-optional-locks";
@@ -59,10 +59,10 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kExt4 = "fs/ext4";
-// A file in fs/ext4 that a file of the driver replaces. The replacement includes the tree's own.
+// A file in fs/ext4 that a driver file replaces. The replacement includes the tree's own file.
 struct Replaced {
   std::string_view name;
-  std::string_view trees;  // the name of the tree's own file in the overlay
+  std::string_view trees;  // name of the tree's own file in the overlay
   const std::string_view& content;
 };
 constexpr Replaced kMballoc = {"mballoc.c", "mballoc-tree.c", kMballocC};
@@ -71,7 +71,7 @@ constexpr Replaced kHeader = {"ext4.h", "ext4-tree.h", kExt4H};
 // A header that the compiler reads before each file.
 constexpr std::string_view kSpinlocks = "e4replay-spinlocks.h";
 
-// A header with the tree's names for what the driver reads.
+// A header with the tree's names of the items that the driver uses.
 constexpr std::string_view kNames = "e4replay-tree.h";
 // The driver's other files.
 struct DriverFile {
@@ -104,7 +104,7 @@ std::string make_variable(const std::string& text, std::string_view name) {
   return {};
 }
 
-// Writes a file unless it already has this content.
+// Writes a file unless it already has these contents.
 Status bring_up_to_date(const fs::path& path, std::string_view content) {
   std::error_code ec;
   if (fs::is_symlink(path, ec)) fs::remove(path, ec);
@@ -126,7 +126,7 @@ Status link(const fs::path& target, const fs::path& name) {
   return ec ? Status(fail(name.string(), ec)) : Status();
 }
 
-// Removes dangling links of the overlay, as left when a file of the tree was removed.
+// Removes dangling links from the overlay. Removing a file of the tree leaves one.
 void drop_dead_links(const fs::path& directory) {
   std::error_code ec;
   std::vector<fs::path> dead;
@@ -154,8 +154,8 @@ Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
-// Links the files of a directory and its subdirectories one by one, except git's, changed ones and
-// those in `but`.
+// Links the files of a directory and its subdirectories one by one, except git's own files, changed
+// files and those in `but`.
 Status link_files(const fs::path& from, const fs::path& to, const FileChanges& changed,
                   const Names& but) {
   std::error_code ec;
@@ -216,7 +216,7 @@ Status link_sources(const Tree& tree, const fs::path& to, const FileChanges& cha
   return {};
 }
 
-// The identifier before "[" in a C source that has the given beginning and end.
+// Returns the name of an array in a C source that has the given beginning and end.
 std::string array_named(const std::string& source, std::string_view begin, std::string_view end) {
   const auto in_name = [](char c) {
     return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -231,10 +231,11 @@ std::string array_named(const std::string& source, std::string_view begin, std::
   return {};
 }
 
-// The tree from the driver's point of view.
+// The properties of the tree that matter to the driver.
 struct DriversView {
-  std::string macros;  // the tree's names for what the driver reads, and the tree's features
-  bool header;         // the driver's ext4.h replaces the tree's
+  std::string
+      macros;   // the tree's names of the items that the driver uses, and the tree's features
+  bool header;  // the driver's ext4.h replaces the tree's
 };
 
 Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
@@ -257,7 +258,7 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
     else if (name != stock)
       out += fmt::format("#define {} {}\n", stock, name);
   }
-  // Kernels without mb_stats have neither array. It came in 5.13, and with stable releases.
+  // Kernels without mb_stats have neither array. mb_stats was added in 5.13 and in stable releases.
   constexpr allocator::Release kFirstStats = {5, 13, 0};
   const bool has_stats =
       allocator::parse_release(tree.version).value_or(kFirstStats) >= kFirstStats;
@@ -267,10 +268,10 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   if (!missing.empty()) out += "#define E4R_COUNTS_NO_GROUPS\n";
   if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
     out += "#define E4R_REMEMBERS_GOAL\n";
-  // 5.9 to 6.7 can discard a number of preallocations.
+  // 5.9 to 6.7 can discard a given number of preallocations.
   if (ext4.find("ext4_discard_preallocations(struct inode *, unsigned int)") != ext4.npos)
     out += "#define E4R_DISCARDS_SOME\n";
-  // Since 5.15 the journal is told what becomes of a block.
+  // Since 5.15, jbd2 takes the trigger type of a metadata block.
   if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
   // Older trees compute checksums through the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
@@ -281,8 +282,8 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   return DriversView{std::move(out), !crypto};
 }
 
-// Adds the files that were changed in this directory before, with the tree's content. Such files
-// get a new time when they change back, because make compares the times of files.
+// Adds files that were changed in this directory earlier, with the tree's contents. They get a new
+// modification time when they change back, because make compares modification times.
 Result<FileChanges> with_earlier(const Tree& tree, const fs::path& noted,
                                  const FileChanges& changes) {
   FileChanges out = changes;
@@ -307,7 +308,7 @@ Status note_changes(const fs::path& noted, const FileChanges& changes) {
   return changes.empty() ? Status() : bring_up_to_date(noted, names);
 }
 
-// The place of a tree's file in the overlay.
+// The path of a tree's file in the overlay.
 fs::path place_of(const fs::path& overlay, const std::string& name,
                   const std::vector<Replaced>& replaced) {
   for (const Replaced& file : replaced)
@@ -370,14 +371,15 @@ Status make_overlay(const Tree& tree, const std::string& directory, const FileCh
   if (view.header) replaced.push_back(kHeader);
   Names own;
   for (const Replaced& file : replaced) own.push_back(file.name);
-  // The two ways do not mix: a directory is a link in one and a real directory in the other.
+  // The two methods cannot be mixed: a directory is a link with one and a real directory with the
+  // other.
   const fs::path mark = to / ".e4replay-sources";
   if (fs::exists(mark, ec) != by_file) {
     fs::remove_all(to, ec);
     fs::create_directories(to / kExt4, ec);
   }
   E4R_CHECK(note_changes(noted, changes));
-  // The driver's header may be left from another version of the tree.
+  // The driver's header may remain from another version of the tree.
   const fs::path header = to / kExt4 / kHeader.name;
   const bool ours = !view.header && !changes.contains(fmt::format("{}/{}", kExt4, kHeader.name));
   if (ours && !fs::is_symlink(header, ec)) fs::remove(header, ec);

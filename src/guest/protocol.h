@@ -7,8 +7,8 @@
  * at 2^32. A side that waits sets `waits` and sleeps on the other side's count (a futex); the side
  * that increments a count wakes the sleeper.
  *
- * Included by the kernel's C and by C++. Numbers have the byte order of the machine, on which both
- * sides run.
+ * Included by the kernel's C and by C++ code. Both sides run on one machine, so numbers have its
+ * byte order.
  */
 #ifndef E4R_PROTOCOL_H
 #define E4R_PROTOCOL_H

@@ -22,7 +22,7 @@ namespace {
 using age::Operation;
 using Kind = Operation::Kind;
 
-// A hunt needs so many free blocks. Operations use nine tenths of the free ones.
+// The least number of free blocks for a hunt. Operations use nine tenths of the free blocks.
 constexpr std::uint64_t kLeastRoom = 10;
 std::uint64_t room_in(std::uint64_t free_blocks) {
   return free_blocks / kLeastRoom * (kLeastRoom - 1);
@@ -51,7 +51,7 @@ class Drawer {
     std::uint64_t bytes = 0;
   };
 
-  // Returns false if nothing more can be done.
+  // Draws one operation. Returns false if no further operation is possible.
   bool step() {
     const std::uint64_t die = rng_.below(100);
     if (die < mix_.removals && !files_.empty()) return remove();
@@ -114,7 +114,7 @@ class Drawer {
   std::uint64_t freed_ = 0;
   std::uint64_t written_ = 0;
   std::vector<File> files_;
-  std::vector<std::uint32_t> vacant_;  // free slots; the last is used next
+  std::vector<std::uint32_t> vacant_;  // free slots; the last one is used next
   std::vector<Operation> out_;
 };
 
@@ -157,7 +157,7 @@ std::vector<std::uint64_t> first_numbers(std::uint64_t count) {
 std::vector<Parameter> file_system_parameters() {
   Parameter profile = {"profile", "", {}, {}, false, 0};
   for (const age::Profile& one : age::profiles()) {
-    if (one.punch != 0) continue;  // it ages file systems larger than a hunt's
+    if (one.punch != 0) continue;  // this profile is for file systems larger than those of a hunt
     profile.values.push_back(profile.values.size());
     profile.words.push_back(one.name);
   }
@@ -184,7 +184,7 @@ std::vector<Parameter> file_system_parameters() {
   };
 }
 
-// A case has at most so many operations, and so many files.
+// The maximum number of operations, and of files, in a case.
 constexpr std::uint64_t kMostOperations = 4096;
 
 std::vector<Parameter> workload_parameters() {
@@ -206,7 +206,7 @@ std::vector<Parameter> workload_parameters() {
   };
 }
 
-// Means the value of the mount.
+// Stands for the value that the mount sets.
 constexpr std::uint64_t kAsMounted = UINT64_MAX;
 
 std::vector<Parameter> tunable_parameters() {
@@ -235,14 +235,14 @@ std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-// Reads the parameters of the file system. `value` returns the value of a parameter.
+// Builds an Origin from the parameters. `value` returns the value of a parameter.
 template <typename Value>
 Origin origin_of(const Value& value) {
   Origin origin;
   origin.bytes = value(kSize) * kMiB;
   origin.block_size = narrow(value(kBlockSize));
   origin.turnover = narrow(value(kTurnover));
-  if (origin.turnover > 0) {  // for a new file system these have no meaning
+  if (origin.turnover > 0) {  // these have no meaning for a new file system
     origin.utilisation = narrow(value(kUtilisation));
     origin.profile = value(kProfile);
     origin.age_seed = narrow(value(kAgeSeed));
@@ -359,7 +359,7 @@ Result<std::vector<std::vector<std::uint64_t>>> age_bitmaps(const image::Image& 
   return out;
 }
 
-// Cuts each free extent into pieces with used blocks between them.
+// Cuts each free extent into pieces that are separated by used blocks.
 void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uint32_t gap) {
   bitmap::for_each_clear_run(words, limit, [&](std::uint32_t start, std::uint32_t end) {
     for (std::uint64_t cut = std::uint64_t{start} + piece; cut < end; cut += piece + gap)
@@ -368,10 +368,10 @@ void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uin
   });
 }
 
-// What is known of a new file system.
+// The facts about a new file system.
 StartFacts facts_of(const image::Image& image) {
   const image::SuperblockInfo& superblock = image.superblock();
-  const std::uint32_t first = std::max(superblock.first_inode, 11u) + 1;  // behind lost+found
+  const std::uint32_t first = std::max(superblock.first_inode, 11u) + 1;  // after lost+found
   StartFacts out;
   out.path = image.path();
   out.source = replay::source_from(image);

@@ -22,12 +22,12 @@
 
 namespace e4r::hunt {
 
-// A workload.
+// The parameters of a workload.
 struct Mix {
   std::uint64_t file_kb = 4;      // median size of a write in KiB
-  std::uint32_t spread = 0;       // sizes vary by up to this many powers of two
-  std::uint32_t appends = 0;      // percent of the operations that append
-  std::uint32_t removals = 0;     // percent of the operations that remove a file
+  std::uint32_t spread = 0;       // sizes vary by up to this many factors of two
+  std::uint32_t appends = 0;      // percentage of operations that append
+  std::uint32_t removals = 0;     // percentage of operations that remove a file
   std::uint32_t sync_every = 0;   // operations between syncs; 0: only at the end
   std::uint32_t operations = 16;  // not counting syncs
   std::uint32_t seed = 0;
@@ -47,15 +47,15 @@ struct Room {
 
 // The choices of a hunt: file systems, their age, workloads, and tunables.
 
-// The origin of a file system. Candidates with equal origins begin with the same file system.
+// How a file system is made. Candidates with equal origins begin with the same file system.
 struct Origin {
   std::uint64_t bytes = 0;
   std::uint32_t block_size = 0;   // bytes
   std::size_t profile = 0;        // index into age::profiles()
-  std::uint32_t turnover = 0;     // percent of its size that was written; 0: new file system
-  std::uint32_t utilisation = 0;  // percent, when turnover is not 0
+  std::uint32_t turnover = 0;     // percentage of its size that was written; 0: a new file system
+  std::uint32_t utilisation = 0;  // in percent; used if turnover is not 0
   std::uint32_t age_seed = 0;
-  std::uint32_t piece = 0;  // longest free extent in blocks; longer ones are cut; 0: no cutting
+  std::uint32_t piece = 0;  // blocks; longer free extents are cut into such pieces; 0: no
   std::uint32_t gap = 1;    // used blocks between two pieces of a free extent
   friend bool operator==(const Origin&, const Origin&) = default;
 };
@@ -65,12 +65,12 @@ struct Candidate {
   Origin origin;
   Mix mix;
   age::Writing writing = age::Writing::delayed;
-  bool one_directory = false;  // inodes are neighbours; otherwise spread over the flex groups
+  bool one_directory = false;  // inodes are consecutive; otherwise spread over the flex groups
   std::vector<std::string> settings;  // tunables of both policies, each as NAME=VALUE
 };
 
-// One parameter and its possible values. The first value is the plain one; values nearer to it are
-// simpler.
+// One parameter and its possible values. The first value is the plain value; values nearer to it
+// are simpler.
 struct Parameter {
   std::string name;
   std::string unit;  // printed after a value; may be empty
@@ -80,15 +80,15 @@ struct Parameter {
   double plain = 0;  // probability that the search begins with the plain value
 };
 
-// For each parameter, the index of its value.
+// The index of the value of each parameter.
 using Levels = std::vector<std::uint32_t>;
 
 // The space of all candidates.
 class Space {
  public:
-  // No file system is larger than `largest` bytes. `tunables` are names of tunables to vary.
-  // Errors: `largest` is below the smallest file system; a tunable has no values to choose from
-  // (the message lists the tunables that have).
+  // No file system is larger than `largest` bytes. `tunables` are the names of tunables to vary.
+  // Errors: `largest` is below the size of the smallest file system; a tunable has no values to
+  // choose from (the message lists the tunables that have values).
   [[nodiscard]] static Result<Space> create(std::uint64_t largest,
                                             const std::vector<std::string>& tunables);
   // The space of the workloads and tunables on one file system. Errors: as above.
@@ -105,7 +105,7 @@ class Space {
   [[nodiscard]] Status add_workload(const std::vector<std::string>& tunables);
 
   std::vector<Parameter> parameters_;
-  bool has_origin_ = true;  // whether the parameters of the file system are there
+  bool has_origin_ = true;  // whether the space includes the parameters of the file system
 };
 
 // Makes a new file system of `bytes` bytes with the given block size. Returns a path that stays
@@ -113,15 +113,16 @@ class Space {
 using ImageMaker =
     std::function<Result<std::string>(std::uint64_t bytes, std::uint32_t block_size)>;
 
-// What a start knows of its image.
+// Facts about the image of a start.
 struct StartFacts {
   std::string path;                        // to open the image again
   state::Source source;                    // as in the image
-  std::vector<std::uint32_t> free_inodes;  // in their order
-  allocator::Tunables tunables;            // as mounted
+  std::vector<std::uint32_t> free_inodes;  // ascending
+  allocator::Tunables tunables;            // tunables of the mount
 };
 
-// The initial file system of a candidate. Files of its past are used blocks without an owner.
+// The initial file system of a candidate. Files from its ageing are represented by used blocks
+// without an owner.
 class Start {
  public:
   Start(std::shared_ptr<const image::Image> image, std::vector<std::vector<std::uint64_t>> bitmaps,
@@ -133,7 +134,7 @@ class Start {
   [[nodiscard]] const state::Source& source() const { return source_; }
   [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
   [[nodiscard]] std::uint64_t free_blocks() const;
-  // Free inodes, as many as a case can use: neighbours, or one flex group after the other.
+  // Free inodes, as many as a case can use: consecutive ones, or one from each flex group in turn.
   [[nodiscard]] const std::vector<std::uint32_t>& inodes(bool one_directory) const {
     return one_directory ? neighbours_ : spread_;
   }
@@ -151,25 +152,26 @@ class Start {
   mutable Fd file_;
 };
 
-// Makes starts, and caches the new file systems behind them. Thread-safe.
+// Makes starts, and caches the new file systems on which they are based. Thread-safe.
 class Starts {
  public:
   explicit Starts(ImageMaker make) : make_(std::move(make)) {}
 
-  // All candidates begin with this file system: an image, a block device or a capture's start
-  // image, which stays as it is. Errors: as of app::open_start(); it has no room for a file.
+  // Lets all candidates begin with this file system: an image, a block device or a capture's start
+  // image. It is not changed. Errors: as for app::open_start(); the file system has no room for a
+  // file.
   [[nodiscard]] Status use(const std::string& image, unsigned threads,
                            const app::Listener& listener);
 
-  // Returns null if the age does not fit into a file system of that size. Errors: the image cannot
-  // be made.
+  // Returns null if a file system of that size cannot be aged so far. Error: the image cannot be
+  // made.
   [[nodiscard]] Result<std::shared_ptr<const Start>> make(const Origin& origin);
 
  private:
   [[nodiscard]] Result<std::shared_ptr<const image::Image>> image_of(std::uint64_t bytes,
                                                                      std::uint32_t block_size);
   ImageMaker make_;
-  std::shared_ptr<const Start> only_;  // what use() opened
+  std::shared_ptr<const Start> only_;  // the file system that use() opened
   std::mutex mutex_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<const image::Image>> images_;
 };

@@ -157,7 +157,7 @@ std::string number_text(double value) {
   return format_count(static_cast<std::uint64_t>(value));
 }
 
-// How a kernel failed; empty: no kernel failed. In one line, whatever kernels print.
+// How a kernel failed, in one line with control characters escaped; empty if no kernel failed.
 std::string failure_text(const Trial& trial) {
   return escape(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
 }
@@ -216,8 +216,8 @@ std::string followed_text(const Replayed& replayed) {
   return fmt::format("the model follows {} of its {}", format_count(replayed.followed), all);
 }
 
-// Shortens runs of one or two repeated lines to one copy, because a group that is tried again and
-// again would fill pages.
+// Reduces repetitions of one or two lines to one copy, because a group that is tried repeatedly
+// would fill pages.
 std::string without_repeats(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -241,7 +241,7 @@ std::string without_repeats(const std::string& text) {
   return out;
 }
 
-// Describes each policy's treatment of the decision.
+// Describes how each policy made the decision.
 std::string explained_text(const Hunt& hunt, const ExplainedDecision& one) {
   const std::string_view names[] = {hunt.search.base.policy->name, hunt.search.with.policy->name};
   std::string out;

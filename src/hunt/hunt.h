@@ -10,15 +10,15 @@
 #include "hunt/shrink.h"
 #include "util/output.h"
 
-// Implements `e4replay hunt`: it looks for the case in which one policy is worst against another,
-// reduces the case, and writes it as a capture.
+// Implements `e4replay hunt`: it searches for the case in which one policy compares worst with
+// another, reduces the case, and writes it as a capture.
 namespace e4r::hunt {
 
 struct HuntOptions {
   SearchOptions search;
   std::vector<std::string> tunables;  // names of the tunables to vary
-  std::string start;                  // the file system of all cases; empty: invented ones
-  std::uint64_t largest = 0;          // largest size of an invented file system in bytes
+  std::string start;                  // the file system of all cases; empty: generated ones
+  std::uint64_t largest = 0;          // largest size of a generated file system in bytes
   std::uint64_t shrink_trials = 1000;
   // Time limit of the whole hunt; the search gets three quarters of it. 0: only the number of
   // trials ends the hunt.
@@ -28,7 +28,7 @@ struct HuntOptions {
   std::string program;    // name and version, stored in the capture
 };
 
-// What the hunt chooses from. Errors: as of Space::create().
+// The space of candidates of the hunt. Errors: as for Space::create().
 [[nodiscard]] Result<Space> space_of(const HuntOptions& options);
 
 // One parameter of the case.
@@ -42,20 +42,20 @@ struct Hunt {
   SearchOptions search;
   std::string start;  // as in HuntOptions
   SearchResult found;
-  std::optional<Shrunk> shrunk;        // empty: no case was worse
+  std::optional<Shrunk> shrunk;        // nullopt: no case was worse
   std::vector<CaseParameter> choices;  // parameters of the case
   std::vector<review::Figure> figures;
   std::uint64_t events = 0;  // events in the capture
   Replayed replayed;         // the capture
 };
 
-// Errors: an image cannot be made, a setting is invalid, a kernel does not start, an output cannot
-// be written; "stopped".
+// Errors: an image cannot be made; an invalid setting; a kernel that does not start; an output that
+// cannot be written; "stopped".
 [[nodiscard]] Result<Hunt> hunt(const HuntOptions& options, ImageMaker make,
                                 const app::Listener& listener);
 
-// How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, "its
-// kernel fails", or "no worse"; null: "no worse".
+// How much worse a case is, as readable text: "12.5 times", "new" if the first policy's value is 0,
+// "its kernel fails", or "no worse" (also if `trial` is null).
 [[nodiscard]] std::string times_text(const Trial* trial);
 
 // The program and the command of a hunt.
@@ -65,7 +65,7 @@ struct HuntOrigin {
   std::string output;  // the capture's name
 };
 [[nodiscard]] std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin);
-// The document of schema e4replay-hunt/1.
+// The JSON document of schema e4replay-hunt/1.
 [[nodiscard]] std::string hunt_json(const Hunt& hunt, const HuntOrigin& origin);
 
 }  // namespace e4r::hunt

@@ -13,8 +13,8 @@
 namespace e4r::hunt {
 namespace {
 
-// Number of parallel searches. It does not follow the number of threads, because the answer depends
-// on it.
+// The number of parallel searches. It is independent of the number of threads, because the result
+// depends on it.
 constexpr std::size_t kIslands = 4;
 
 struct Closed {
@@ -28,7 +28,7 @@ struct Shared {
   Starts& starts;
   const SearchOptions& options;
   const SearchTold& told;
-  std::atomic<bool> stopped = false;  // all searches end: one was stopped, or has failed
+  std::atomic<bool> stopped = false;  // all searches must end because one was stopped or has failed
   std::mutex mutex = {};              // guards the members below
   std::uint64_t trials = 0;
   std::optional<Trial> worst = std::nullopt;
@@ -44,12 +44,12 @@ class Island {
     const auto dimensions = static_cast<unsigned>(shared_.space.parameters().size());
     optimizer_.reset(nlopt_create(NLOPT_GN_CRS2_LM, dimensions));
     if (!optimizer_) return error("NLopt has no memory for {} dimensions", dimensions);
-    nlopt_srand(seed);  // seeds this thread only
+    nlopt_srand(seed);  // seeds only this thread
     nlopt_set_lower_bounds1(optimizer_.get(), 0);
     nlopt_set_upper_bounds1(optimizer_.get(), 1);
     nlopt_set_max_objective(optimizer_.get(), &Island::value, this);
-    // A repeated candidate costs no trial, but the optimizer might find no new one, so limit its
-    // evaluations.
+    // A repeated candidate costs no trial, but the optimizer might find no new candidate. So limit
+    // its evaluations.
     nlopt_set_maxeval(optimizer_.get(),
                       static_cast<int>(std::min<std::uint64_t>(most_ * 20, 1 << 30)));
     std::vector<double> point(dimensions, 0.5);
@@ -70,7 +70,7 @@ class Island {
   }
 
   double value_of(std::span<const double> point) {
-    // NLopt makes its first population whole, however soon it is told to stop.
+    // NLopt completes its first population even if it is told to stop earlier.
     if (nlopt_get_force_stop(optimizer_.get()) != 0) return kNoScore;
     if (shared_.stopped) return stop();
     if (stop_asked()) return fail(error("stopped"));
@@ -144,7 +144,7 @@ class Island {
   std::map<Levels, double> known_;
   bool made_ = false;  // whether origin_ and start_ are set
   Origin origin_;
-  std::shared_ptr<const Start> start_;  // made from origin_; null: the age does not fit
+  std::shared_ptr<const Start> start_;  // made from origin_; null if that cannot be made
   std::optional<Found> best_;
   SearchTally tally_;
   std::optional<Error> failed_;

@@ -11,12 +11,12 @@
 namespace e4r::hunt {
 
 struct SearchOptions : Match {
-  // Called before each trial; true ends the search. May be called from several threads at once.
-  // Empty: the search makes all of its trials.
+  // Called before each trial; if it returns true, the search ends. May be called from several
+  // threads at once. If empty, the search makes all its trials.
   std::function<bool()> enough = nullptr;
   std::uint64_t trials = 2000;  // total of all searches
   std::uint64_t seed = 1;
-  unsigned threads = 0;  // 0: one per CPU. The answer does not depend on it
+  unsigned threads = 0;  // 0: one per CPU. Does not affect the result
 };
 
 // The result of a search.
@@ -26,27 +26,28 @@ struct Found {
 };
 struct SearchTally {
   std::uint64_t trials = 0;
-  std::uint64_t worse = 0;  // trials in which the second policy was worse
+  std::uint64_t worse = 0;  // number of trials in which the second policy was worse
   std::uint64_t better = 0;
-  std::uint64_t alike = 0;       // times are compared, and both decided alike
-  std::uint64_t impossible = 0;  // ran out of space, made too few requests, had no such figure
-  // In which a policy's kernel failed: base, with. Those of --with are among the worse ones.
+  std::uint64_t alike = 0;       // trials by time in which both policies decided the same
+  std::uint64_t impossible = 0;  // trials without space, with too few requests, or no figure
+  // Trials in which a policy's kernel failed, for --base and --with. Those of --with are also
+  // counted as worse.
   std::array<std::uint64_t, 2> failed = {};
-  std::string base_failure;  // how that of --base failed first
+  std::string base_failure;  // how the kernel of --base failed first
 };
 struct SearchResult {
-  std::optional<Found> best;  // the worst case; empty: no case is worse
+  std::optional<Found> best;  // the worst case; nullopt: no case is worse
   SearchTally tally;
 };
 
-// The Error: this build cannot search.
+// Fails if this build cannot search.
 [[nodiscard]] Status check_search();
 
-// Looks for the candidate with the highest score: several searches by controlled random search
-// (NLopt's CRS2 with local mutation: Kaelo and Ali, 2006) run in parallel, each from a seed of its
-// own. A search that finds a case in which the second policy's kernel fails ends: nothing is
-// worse. `told` hears of each trial how many there were and which one is the worst case by now;
-// null while no case is worse. Errors: the errors of a trial; "stopped" (Match::stop).
+// Searches for the candidate with the highest score. Several controlled random searches (NLopt's
+// CRS2 with local mutation: Kaelo and Ali, 2006) run in parallel, each with its own seed. A search
+// ends if it finds a case in which the second policy's kernel fails, since nothing can be worse.
+// `told` is called for each trial with the number of trials so far and the worst case so far, or
+// null if no case is worse. Errors: the errors of a trial; "stopped" (Match::stop).
 using SearchTold = std::function<void(std::uint64_t trials, const Trial* worst)>;
 [[nodiscard]] Result<SearchResult> search(const Space& space, Starts& starts,
                                           const SearchOptions& options, const SearchTold& told);

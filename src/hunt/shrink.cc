@@ -12,7 +12,7 @@
 namespace e4r::hunt {
 namespace {
 
-// Tries smaller cases one after another, and keeps those that are still bad enough.
+// Tries smaller cases one after the other, and keeps those that are still bad enough.
 class Shrinker {
  public:
   Shrinker(const Space& space, Starts& starts, const SearchOptions& options, const Found& found,
@@ -64,8 +64,8 @@ class Shrinker {
     return best_.trials < most_ && !(options_.enough && options_.enough());
   }
 
-  // Tries the plain value, and otherwise bisects between a value that is too plain and the best
-  // one.
+  // Tries the plain value. If that fails, bisects between a value that is too plain and the best
+  // value.
   Status shrink_parameter(std::size_t index) {
     for (std::uint32_t low = 0; low < best_.levels[index] && may_go_on();) {
       Levels levels = best_.levels;
@@ -77,7 +77,8 @@ class Shrinker {
     return {};
   }
 
-  // Repeats while it helps, since a change of one parameter may allow a plainer value of another.
+  // Shrinks all parameters, and repeats while that helps, since a change of one may allow a plainer
+  // value of another.
   Status shrink_parameters() {
     for (bool again = true; again && may_go_on();) {
       const Levels before = best_.levels;
@@ -133,7 +134,7 @@ struct Placed {
 };
 using Places = std::vector<Placed>;
 
-// The first decision with different places; 0: no decision differs.
+// The number of the first decision with different blocks; 0 if no decision differs.
 std::uint64_t parting_of(const Places& base, const Places& with) {
   const auto [left, right] = std::mismatch(base.begin(), base.end(), with.begin(), with.end());
   if (left != base.end()) return left->decision;
@@ -148,7 +149,8 @@ ExplainedDecision explain(std::uint64_t decision, const std::vector<replay::Run>
   return out;
 }
 
-// One run of each setup; fewer if a kernel fails, and then the trial says which one, and how.
+// One run per setup. If a kernel fails, there are fewer runs, and `trial` says which kernel failed
+// and how.
 Result<std::vector<replay::Run>> what_if(const replay::Session& session,
                                          const std::vector<replay::Setup>& setups, Trial& trial) {
   std::vector<replay::Run> out;

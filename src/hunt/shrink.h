@@ -18,27 +18,26 @@ struct Shrunk {
   std::uint64_t trials = 0;
 };
 
-// Moves each parameter as near as possible to its plain value, and then leaves out operations
-// (delta debugging: Zeller and Hildebrandt, 2002). A smaller case must keep three quarters of the
-// score. Makes at most `most` trials.
+// Moves each parameter as near as possible to its plain value, and then removes operations (delta
+// debugging: Zeller and Hildebrandt, 2002). A smaller case must keep three quarters of the score.
+// Makes at most `most` trials.
 [[nodiscard]] Result<Shrunk> shrink(const Space& space, Starts& starts,
                                     const SearchOptions& options, const Found& found,
                                     std::uint64_t most, const SearchTold& told);
 
-// A decision of a capture, and each policy's treatment of it.
+// A decision of a capture, and how each policy made it.
 struct ExplainedDecision {
-  std::uint64_t decision = 0;  // its number, from 1; 0: no decision
-  std::array<std::string, 2>
-      by;  // explanations with several lines; "": the policy did not need this request
+  std::uint64_t decision = 0;     // number of the decision, from 1; 0: no decision
+  std::array<std::string, 2> by;  // explanations; "": the policy did not need this request
 };
 
-// The replay of a case's capture, as any user would run it.
+// The replay of a case's capture, as a user would run it.
 struct Replayed {
   std::uint64_t decisions = 0;
-  std::uint64_t followed = 0;  // of these, as the model of the recorded policy makes them
-  Trial trial;                 // the objective on it; or which kernel failed, and at which decision
-  ExplainedDecision parting;   // the first one for which the second policy finds another place
-  ExplainedDecision dearest;   // the one that costs the second policy most steps
+  std::uint64_t followed = 0;  // decisions that the model of the recorded policy follows
+  Trial trial;  // the objective of this replay, or the kernel that failed and the decision
+  ExplainedDecision parting;  // the first decision for which the second policy finds other blocks
+  ExplainedDecision dearest;  // the decision that costs the second policy the most steps
 };
 [[nodiscard]] Result<Replayed> replay_case(const std::string& path, const SearchOptions& search,
                                            const app::Listener& listener);

@@ -22,10 +22,10 @@ std::size_t slots_of(const std::vector<age::Operation>& operations) {
 }
 
 double score_of(const results::Row& objective, const Trial& trial) {
-  constexpr double kLeastSteps = 0.1;  // a request
+  constexpr double kLeastSteps = 0.1;  // per request
   const bool steps = objective.unit == results::Unit::steps;
   const double more = steps ? kLeastSteps * static_cast<double>(trial.base.tally.requests) : 0;
-  const double least = steps ? 1 : 0.001;  // of what is divided by
+  const double least = steps ? 1 : 0.001;  // lower limit of the divisor
   const double base = std::max(trial.base_value + more, least);
   const double with = std::max(trial.with_value + more, least);
   return trial.higher_is_better ? std::log2(base / with) : std::log2(with / base);
@@ -57,7 +57,7 @@ bool measure(const results::Row& objective, Trial& trial) {
 }
 
 Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start) {
-  // Limits the time of a trial: with nodelalloc every block is a request.
+  // Limits the time of a trial. With nodelalloc, every block is a request.
   constexpr std::uint64_t kMostDelayed = 1 << 18, kMostDirect = 1 << 14;
   Scene out;
   out.start = std::move(start);
@@ -107,7 +107,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
 
 namespace {
 
-// Plays both. False: it does not count as a case.
+// Plays the scene under both policies. Returns false if it does not count as a case.
 Result<bool> play_both(const Scene& scene, const Match& match, Trial& trial) {
   const std::array<std::pair<const review::Side*, Outcome*>, 2> sides = {
       {{&match.base, &trial.base}, {&match.with, &trial.with}}};
@@ -123,7 +123,7 @@ Result<bool> play_both(const Scene& scene, const Match& match, Trial& trial) {
       return outcome.error();
     }
     *sides[i].second = *std::move(outcome);
-    // Few requests show no cost, but a kernel may fail at the first one.
+    // Few requests cannot show a cost, but a kernel may fail at the first request.
     if (trial.base.tally.requests < match.least_requests && !guest::is_kernel(*match.with.policy))
       return false;
   }
@@ -131,8 +131,8 @@ Result<bool> play_both(const Scene& scene, const Match& match, Trial& trial) {
          measure(*match.objective, trial);
 }
 
-// Plays both once more, twice, in turn: times differ from run to run, and the worst of many trials
-// would be the one that was disturbed most. Of each side the run in the middle stays.
+// Plays both policies twice more, in turn, and keeps the median run of each. Times differ from run
+// to run, and without this the worst of many trials would be the one that was disturbed most.
 Status settle(const Scene& scene, const Match& match, Trial& trial) {
   constexpr int kMore = 2;
   std::vector<Trial> all = {trial};

@@ -8,7 +8,7 @@
 namespace e4r::shrinker {
 namespace {
 
-// Reclaims an entry, unless it must stay or was referenced since the last visit. Returns its
+// Reclaims an entry, unless it must be kept or was referenced since the last visit. Returns its
 // successor.
 StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, StatusTree::Position at,
                            ShrinkCall& scan) {
@@ -23,8 +23,8 @@ StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, Status
   return cache.reclaim(inode, at);
 }
 
-// Walks once from the cursor through the block `last`. Returns false if the budget was used up;
-// then the cursor is at the next entry.
+// Walks once from the cursor up to and including the block `last`. Returns false if the budget was
+// used up; the cursor is then at the next entry.
 bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std::uint64_t& budget,
           ShrinkCall& scan) {
   for (auto at = inode.tree.search(inode.cursor); at != inode.tree.end();) {
@@ -43,7 +43,7 @@ bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std
   return true;
 }
 
-// Walks from the cursor to the end, and then from the start to where it began.
+// Walks from the cursor to the end, and then from the start to the initial position.
 void walk_all(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
               ShrinkCall& scan) {
   const std::uint64_t start = inode.cursor;
@@ -57,7 +57,7 @@ StatusTree::Position evictable(StatusCache::Inode& inode, StatusTree::Position a
   return at;
 }
 
-// Visits each reclaimable entry once, from the cursor on and around.
+// Visits each reclaimable entry once, from the cursor to the end and then from the start.
 void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
                     ShrinkCall& scan) {
   const std::uint64_t visits = std::min(budget, inode.reclaimable);
@@ -70,7 +70,8 @@ void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t
   inode.cursor = at == inode.tree.end() ? 0 : at->first;
 }
 
-// Walks from the first entry. Entries that must stay are visited, but only reclaimed ones count.
+// Walks from the first entry. Entries that must be kept are visited, but only reclaimed entries use
+// up the budget.
 void walk_from_start(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
                      ShrinkCall& scan) {
   for (auto at = inode.tree.begin(); at != inode.tree.end() && budget > 0;) {
@@ -101,7 +102,7 @@ ShrinkCall in_turn(StatusCache& cache, std::uint64_t budget) {
   return scan;
 }
 
-// The list is in the order of use. Without a budget nothing on it moves, unlike in 6.1.
+// The list is in the order of use. With a budget of 0, no inode on it moves, unlike in 6.1.
 ShrinkCall least_recently_used(StatusCache& cache, std::uint64_t budget) {
   return budget == 0 ? ShrinkCall{} : in_turn<walk_from_start>(cache, budget);
 }

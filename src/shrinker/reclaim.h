@@ -9,11 +9,11 @@
 
 namespace e4r::shrinker {
 
-// What one call of the shrinker did.
+// The result of one call of the shrinker.
 struct ShrinkCall {
-  std::uint64_t visited = 0;    // entries looked at
-  std::uint64_t reclaimed = 0;  // entries that it took
-  std::uint64_t inodes = 0;     // inodes whose trees it walked
+  std::uint64_t visited = 0;    // entries visited
+  std::uint64_t reclaimed = 0;  // entries reclaimed
+  std::uint64_t inodes = 0;     // inodes whose trees were walked
 };
 
 // A way to choose the entries to reclaim.
@@ -22,11 +22,11 @@ struct ReclaimModel {
   std::string_view summary;
   std::string_view source;  // kernel version and function, or posting
   bool by_use;              // needs StatusCache::order_by_use()
-  // Takes entries out of the cache. `budget` is the shrinker's nr_to_scan.
+  // Removes entries from the cache. `budget` is the shrinker's nr_to_scan.
   ShrinkCall (*scan)(StatusCache& cache, std::uint64_t budget);
 };
 
-// All models. The first one does what Linux 6.1 does.
+// All models. The first one models Linux 6.1.
 [[nodiscard]] std::span<const ReclaimModel> models();
 // nullptr if no model has that name.
 [[nodiscard]] const ReclaimModel* find_model(std::string_view name);

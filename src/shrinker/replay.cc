@@ -12,8 +12,8 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// Where nothing is mapped, the kernel keeps arbitrary block numbers, such as 0x7fdeadbeef behind a
-// hole that was cut in two.
+// Entries that map nothing have arbitrary block numbers in the kernel, such as 0x7fdeadbeef after a
+// hole that was split.
 Entry entry_of(const Event& e) {
   Entry entry = {e.logical, e.count, 0, e.flags};
   if (entry.mapped()) entry.block = e.block;
@@ -53,12 +53,12 @@ class Driver {
   [[nodiscard]] std::uint64_t contradictions() const { return contradictions_; }
 
  protected:
-  // A lookup with the answers of the model and, in the event, of the kernel.
+  // Called for a lookup. `answer` is the kernel's answer, `found` the model's.
   virtual void on_lookup(const Event& answer, std::uint64_t logical,
                          const StatusCache::Found& found) = 0;
-  // The model's call of the shrinker has ended, and the kernel's begins.
+  // Called when the model's call of the shrinker has ended and the kernel's begins.
   virtual void on_call(const Event&, std::uint64_t /*reclaimable before it*/, const ShrinkCall&) {}
-  // The kernel's figures at the end of its call.
+  // Called with the kernel's figures at the end of its call.
   virtual void on_report(const Event&) {}
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
@@ -161,7 +161,7 @@ Status Driver::check_content() const {
   return {};
 }
 
-// Compares the model with the record, and corrects it.
+// Compares the model with the recording, and corrects the model.
 class Follower final : public Driver {
  public:
   explicit Follower(const ReclaimModel& model) : Driver(model) {}
@@ -178,7 +178,7 @@ class Follower final : public Driver {
   void on_call(const Event& event, std::uint64_t before, const ShrinkCall& scan) override;
   void on_report(const Event& event) override;
   void compare(Compared& with, bool equal, const auto& say);
-  // The model takes over the recorded answer and the mark that the lookup leaves.
+  // Copies the recorded answer to the model, with the referenced mark that the lookup leaves.
   void learn(const Event& answer) {
     Entry entry = entry_of(answer);
     entry.flags |= trace::es::referenced;
@@ -187,7 +187,7 @@ class Follower final : public Driver {
 
   struct Call {
     ShrinkCall scan;
-    bool open = false;  // the number of its entries has not been compared yet
+    bool open = false;  // its number of reclaimed entries has not been compared yet
   };
   Replay replay_;
   std::unordered_map<std::uint32_t, Call> calls_;  // by thread
@@ -225,8 +225,8 @@ void Follower::on_call(const Event& event, std::uint64_t before, const ShrinkCal
   });
 }
 
-// ext4_es_shrink has the number of reclaimed entries. If it was not recorded, the end of the call
-// has it.
+// ext4_es_shrink has the number of reclaimed entries. If that event was not recorded, the end of
+// the call has it.
 void Follower::on_report(const Event& event) {
   const auto found = calls_.find(event.pid);
   if (found == calls_.end()) return;

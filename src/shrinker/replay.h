@@ -12,7 +12,7 @@
 
 namespace e4r::shrinker {
 
-// A number of comparisons, and how many of them found no difference.
+// The number of comparisons, and the number of those without a difference.
 struct Compared {
   std::uint64_t all = 0;
   std::uint64_t same = 0;
@@ -26,16 +26,15 @@ struct Compared {
   }
 };
 
-// How far a model agrees with what the kernel did. A difference is corrected before the replay goes
-// on, so that it causes no further ones.
+// The agreement of a model with the recorded kernel. A difference is corrected before the replay
+// continues, so that it causes no further differences.
 struct CacheAgreement {
-  Compared lookups;      // found or not, and the whole entry
-  Compared scans;        // entries reclaimed in a call, and entries visited if the trace tells
-  Compared reclaimable;  // reclaimable entries before and after a call
-  std::uint64_t unseen =
-      0;  // entries that were found but recorded before the trace began; not part of lookups
-  std::string first;  // the first difference; empty if nothing differs
-  // Whether every comparison agreed, and there were calls.
+  Compared lookups;          // found or not, and the whole entry
+  Compared scans;            // entries reclaimed in a call, and entries visited if recorded
+  Compared reclaimable;      // reclaimable entries before and after a call
+  std::uint64_t unseen = 0;  // found entries from before the trace; not part of `lookups`
+  std::string first;         // the first difference; empty if nothing differs
+  // Whether all comparisons agreed and there was at least one call.
   [[nodiscard]] bool agrees() const {
     return scans.all > 0 && scans.same == scans.all && lookups.same == lookups.all &&
            reclaimable.same == reclaimable.all;
@@ -47,31 +46,29 @@ struct ReclaimOutcome {
   const ReclaimModel* model = nullptr;
   std::uint64_t calls = 0, visited = 0, reclaimed = 0;
   std::uint64_t empty_calls = 0;  // calls that reclaimed nothing although something was reclaimable
-  std::uint64_t most_visited = 0;  // in one call
+  std::uint64_t most_visited = 0;  // maximum of one call
   std::uint64_t lookups = 0, hits = 0;
-  std::uint64_t lost_hits = 0;  // lookups that found nothing because the entry had been reclaimed
-  std::uint64_t most_entries = 0, most_reclaimable = 0;  // at a time
+  std::uint64_t lost_hits = 0;  // lookups that failed because the entry had been reclaimed
+  std::uint64_t most_entries = 0, most_reclaimable = 0;  // maxima over time
   std::uint64_t entries = 0, reclaimable = 0;            // at the end
 };
 
 struct Replay {
   CacheAgreement agreement;
   ReclaimOutcome followed;
-  std::uint64_t events = 0;  // events of extent status trees
-  std::uint64_t contradictions =
-      0;  // ranges that no file has, and answers without a question; left out
-  std::uint64_t recorded_us = 0, longest_us = 0;  // in the shrinker, as recorded
-  std::uint64_t inodes_skipped =
-      0;  // locked or precached inodes that the recorded shrinker skipped
+  std::uint64_t events = 0;                       // number of extent status events
+  std::uint64_t contradictions = 0;               // impossible ranges, and answers without a lookup
+  std::uint64_t recorded_us = 0, longest_us = 0;  // recorded time in the shrinker
+  std::uint64_t inodes_skipped = 0;               // locked or precached, as recorded
 };
 
 // Follows the trace with the model of the kernel that recorded it. The Error comes from reading, or
-// names what the trace lacks.
+// names the kinds of events that the trace lacks.
 [[nodiscard]] Result<Replay> follow(trace::EventSource& events, const ReclaimModel& recorded);
 
 // Replays the trace under another model, with the recorded calls and their budgets. If a lookup
-// that was answered finds nothing, the recorded answer is put back, as the kernel does when it
-// reads the file's extents again.
+// finds nothing in the model although the kernel found an entry, the recorded entry is inserted, as
+// the kernel does when it reads the file's extents again.
 [[nodiscard]] Result<ReclaimOutcome> what_if(trace::EventSource& events, const ReclaimModel& model);
 
 }  // namespace e4r::shrinker

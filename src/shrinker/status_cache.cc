@@ -10,7 +10,7 @@ namespace es = trace::es;
 
 constexpr std::uint32_t kType = es::written | es::unwritten | es::delayed | es::hole;
 
-// Whether `right`, of the same type and directly behind `left`, continues it.
+// Whether `right` has the same type as `left` and follows it directly.
 bool continues(const Entry& left, const Entry& right) {
   if ((left.flags & kType) != (right.flags & kType) || left.last() + 1 != right.logical)
     return false;
@@ -41,8 +41,8 @@ void StatusTree::join_next(Position at) {
   reclaim(next);
 }
 
-// Inserts an entry of whose range nothing is known. It joins a neighbour if possible; then it loses
-// its own referenced mark.
+// Inserts an entry whose range is not in the tree. Merges it with a neighbour if possible; the
+// entry's own referenced mark is then lost.
 void StatusTree::add(const Entry& entry) {
   const auto next = entries_.lower_bound(entry.logical);
   if (next != entries_.begin()) {
@@ -69,7 +69,7 @@ StatusTree::Position StatusTree::reclaim(Position entry) {
   return entries_.erase(entry);
 }
 
-// Makes the entry begin at `first`, which lies inside it.
+// Moves the start of the entry to `first`, which lies inside it.
 void StatusTree::shorten_front(Position at, std::uint64_t first) {
   auto node = entries_.extract(at);
   Entry& entry = node.mapped();

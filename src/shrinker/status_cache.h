@@ -16,30 +16,30 @@ namespace e4r::shrinker {
 // The last logical block that a file can have (EXT_MAX_BLOCKS, fs/ext4/ext4_extents.h).
 inline constexpr std::uint64_t kLastBlock = 0xffffffff;
 
-// What is known of a run of a file's blocks: struct extent_status of Linux 6.1.
+// The status of a run of a file's blocks (struct extent_status, Linux 6.1).
 struct Entry {
-  std::uint64_t logical = 0;  // first block of the file
+  std::uint64_t logical = 0;  // first file block
   std::uint64_t len = 0;      // blocks, not 0
-  std::uint64_t block = 0;    // first block on the disk; 0 unless written or unwritten
+  std::uint64_t block = 0;    // first device block; 0 unless written or unwritten
   std::uint32_t flags = 0;    // trace::es::
   [[nodiscard]] std::uint64_t last() const { return logical + len - 1; }
   [[nodiscard]] bool mapped() const {
     return (flags & (trace::es::written | trace::es::unwritten)) != 0;
   }
-  // A delayed entry is the only record of blocks that are still to be written, so it must stay
+  // A delayed entry is the only record of blocks that have not been written yet, so it must be kept
   // (ext4_es_must_keep).
   [[nodiscard]] bool must_keep() const { return (flags & trace::es::delayed) != 0; }
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
-// Whether a range that a trace names can be a range of a file.
+// Whether a range from a trace is a possible range of a file.
 [[nodiscard]] constexpr bool is_range(std::uint64_t logical, std::uint64_t len) {
   return len > 0 && logical <= kLastBlock && len <= kLastBlock - logical + 1;
 }
 
-// The extent status tree of one inode, by the rules of fs/ext4/extents_status.c in Linux 6.1.
-// Entries do not overlap. A new entry joins its neighbours if type and place allow it
-// (__es_insert_extent, ext4_es_can_be_merged). Ranges must satisfy is_range().
+// The extent status tree of one inode, with the rules of fs/ext4/extents_status.c in Linux 6.1.
+// Entries do not overlap. A new entry is merged with its neighbours if their types and positions
+// allow it (__es_insert_extent, ext4_es_can_be_merged). Ranges must satisfy is_range().
 class StatusTree {
  public:
   using Map = std::map<std::uint64_t, Entry>;
@@ -49,18 +49,19 @@ class StatusTree {
   using Count = std::function<void(const Entry&, int)>;
   explicit StatusTree(Count count = {}) : count_(std::move(count)) {}
 
-  // Replaces what was known of the entry's range (ext4_es_insert_extent).
+  // Replaces the status of the entry's range (ext4_es_insert_extent).
   void insert(const Entry& entry);
-  // Inserts the entry only if nothing is known of any block of its range (ext4_es_cache_extent).
+  // Inserts the entry only if no block of its range is in the tree (ext4_es_cache_extent).
   void cache(const Entry& entry);
-  // Forgets the range. Parts of entries beyond either end stay (__es_remove_extent).
+  // Removes the range. Parts of entries outside the range stay (__es_remove_extent).
   void remove(std::uint64_t logical, std::uint64_t len);
 
   // The entry that holds the block, else the next one, else end() (__es_tree_search).
   [[nodiscard]] Position search(std::uint64_t logical);
   // The entry that holds the block, or end().
   [[nodiscard]] Position find(std::uint64_t logical);
-  // The entry that holds the block, as it was before it was marked as referenced; may be empty.
+  // Marks the entry that holds the block as referenced, and returns a copy from before that;
+  // nullopt if there is no entry.
   std::optional<Entry> look_up(std::uint64_t logical);
   // Removes an entry and returns its successor.
   Position reclaim(Position entry);
@@ -74,22 +75,23 @@ class StatusTree {
   void join_next(Position at);
   void shorten_front(Position at, std::uint64_t first);
 
-  Map entries_;  // by their first block
+  Map entries_;  // by first block
   Count count_;
 };
 
-// The extent status trees of a file system's inodes, and the list that its shrinker works through.
+// The extent status trees of a file system's inodes, and the list of inodes that the shrinker
+// processes.
 class StatusCache {
  public:
-  // One inode. It is on the list while it has reclaimable entries, and joins the list's tail with
+  // One inode. It is on the list while it has reclaimable entries, and is added to the tail with
   // the first of them (ext4_es_list_add).
   struct Inode {
     std::uint64_t ino = 0;
     StatusTree tree;
-    StatusTree reclaimed;           // entries that the shrinker took and that have not come back
-    std::uint64_t reclaimable = 0;  // entries that may be reclaimed
-    std::uint64_t cursor = 0;       // where the shrinker continues (i_es_shrink_lblk)
-    std::list<Inode*>::iterator place;  // on the list, if reclaimable > 0
+    StatusTree reclaimed;  // entries that the shrinker has reclaimed and that are still missing
+    std::uint64_t reclaimable = 0;      // number of reclaimable entries
+    std::uint64_t cursor = 0;           // block at which the shrinker continues (i_es_shrink_lblk)
+    std::list<Inode*>::iterator place;  // position on the list, if reclaimable > 0
   };
   using List = std::list<Inode*>;
 
@@ -97,23 +99,23 @@ class StatusCache {
   StatusCache(const StatusCache&) = delete;
   StatusCache& operator=(const StatusCache&) = delete;
 
-  // Act as the events of the same names. Ranges must satisfy is_range().
+  // Apply the events of the same names. Ranges must satisfy is_range().
   void insert(std::uint64_t ino, const Entry& entry);
   void cache(std::uint64_t ino, const Entry& entry);
   void remove(std::uint64_t ino, std::uint64_t logical, std::uint64_t len);
 
   struct Found {
     std::optional<Entry> entry;
-    bool was_reclaimed = false;  // nothing is known because the shrinker took the entry
+    bool was_reclaimed = false;  // there is no entry because the shrinker reclaimed it
   };
   Found look_up(std::uint64_t ino, std::uint64_t logical);
-  // Records that, according to a recorded lookup, nothing is known of the block.
+  // Removes the block, because a recorded lookup found nothing there.
   void forget(std::uint64_t ino, std::uint64_t logical);
 
   // The inodes with reclaimable entries, in the shrinker's order. The shrinker may reorder them.
   [[nodiscard]] List& list() { return list_; }
-  // Removes an entry for the shrinker and returns its successor. The inode leaves the list with its
-  // last reclaimable entry.
+  // Removes an entry on behalf of the shrinker and returns its successor. The inode leaves the list
+  // when its last reclaimable entry is removed.
   StatusTree::Position reclaim(Inode& inode, StatusTree::Position entry);
 
   [[nodiscard]] std::uint64_t entries() const { return entries_; }

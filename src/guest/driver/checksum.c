@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CRC32C by the processor's instruction, as kernels on x86 compute it. mballoc computes the
- * checksum of a group's block bitmap each time it marks blocks. User Mode Linux has only tables for
- * that. They would take most of the time of a decision, more so in newer kernels (7.3 works byte by
- * byte).
+ * Computes CRC32C with the processor's instruction, as kernels on x86 do. mballoc computes the
+ * checksum of a group's block bitmap each time it marks blocks. User Mode Linux has only the table
+ * implementation, which would take most of the time of a decision, especially in newer kernels (7.3
+ * works byte by byte).
  */
 #ifdef E4R_SUMS_BY_CRYPTO
 #include <crypto/internal/hash.h>
@@ -14,7 +14,7 @@
 #define E4R_LANE 336 /* bytes */
 
 static bool e4r_has_crc32;
-/* The effect of E4R_LANE zero bytes on a checksum, for each of its bytes. */
+/* The effect of E4R_LANE zero bytes on each byte of a checksum. */
 static u32 e4r_behind_lane[4][256];
 
 static inline u64 e4r_sum_word(u64 sum, const u8 *at)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * e4replay's driver: the block allocator of this kernel decides requests from a process of the
+ * e4replay's driver: the block allocator of this kernel decides requests from a process on the
  * host. The driver runs as the last initcall of a User Mode Linux kernel. It mounts the kernel's
- * disk and performs one operation after the other until the host ends the kernel. There is no user
+ * disk and performs operations one by one until the host ends the kernel. There is no user
  * space. The same driver serves all trees from 5.4 on, compiled together with their mballoc.c.
  */
 
-/* Facts in the kernel file that can be read without starting it. */
+/* Facts that can be read from the kernel file without starting it. */
 #define E4R_TEXT(x) #x
 #define E4R_NUMBER(x) E4R_TEXT(x)
 #ifdef E4R_COUNTS_NO_GROUPS
@@ -41,7 +41,7 @@ __setup("e4replay=", e4r_set_path);
 /* ---- The mount. */
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 9, 0)
-/* The system calls of these kernels take addresses of a kernel thread. */
+/* System calls of these kernels accept addresses of a kernel thread. */
 static int __init init_mkdir(const char *path, umode_t mode)
 {
 	return ksys_mkdir(path, mode);
@@ -221,7 +221,7 @@ static int __init e4r_init(void)
 	err = e4r_make_places();
 	if (err)
 		panic("e4replay: no disk: %d", err);
-	panic_on_warn = 1; /* a warning of the allocator ends the kernel where it was given */
+	panic_on_warn = 1; /* a warning of the allocator ends the kernel at that point */
 	smp_store_release(&e4r.shared->ready, 1);
 	e4r_serve();
 	return 0;

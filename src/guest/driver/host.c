@@ -30,8 +30,8 @@ static struct console e4r_console = {
 	.index = -1,
 };
 
-/* ---- A timer interrupts code that never returns. This kernel ends with the process that started
- * it, and an operation that takes long shows on the console which function it is in. UML cannot
+/* ---- A timer interrupts code that never returns. It ends this kernel when the process that
+ * started it has ended, and prints the current function of an operation that takes long. UML cannot
  * trace the stack that a timer interrupts. */
 
 #define E4R_LOOKS_PER_SECOND 10

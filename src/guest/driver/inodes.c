@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stand-ins for the recorded inodes: they exist only in memory, and have the number, mode, size and
- * count of writers that influence decisions.
+ * number of writers that influence decisions.
  */
 
 static struct inode *e4r_new_inode(u64 number, umode_t mode)
@@ -35,7 +35,7 @@ static int e4r_drop_inode(u64 number)
 	struct inode *inode = xa_erase(&e4r.inodes, number);
 
 	if (inode)
-		iput(inode); /* gives its preallocations back */
+		iput(inode); /* discards its preallocations */
 	return 0;
 }
 

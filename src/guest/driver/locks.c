@@ -6,7 +6,7 @@
  * spinlocks.h gives each lock an address.
  */
 static struct {
-	struct task_struct *task; /* whose locks are noted; NULL: nobody's */
+	struct task_struct *task; /* the task whose locks are recorded; NULL: none */
 	u64 began;		  /* cycles */
 } e4r_noting;
 
@@ -30,7 +30,7 @@ static void e4r_time_cycles(void)
 	e4r.shared->locks.cycles_per_us = div64_u64(cycles * 1024 * NSEC_PER_USEC, ns);
 }
 
-/* The number of the lock with this expression in the source. */
+/* Returns the number of the lock that has this expression in the source. */
 static u16 e4r_lock_name(const char *text)
 {
 	struct e4r_locks *to = &e4r.shared->locks;
@@ -95,7 +95,7 @@ static void e4r_end_noting(void)
 		E4R_NOTE(text, E4R_LOCK_LET_GO, lock); \
 		let_go; \
 	} while (0)
-/* For functions that take and release a lock inside. */
+/* For calls of functions that take and release a lock. */
 #define E4R_INSIDE(call, text, lock) \
 	({ \
 		typeof(call) e4r_result; \

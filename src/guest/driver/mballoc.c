@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tree's own mballoc.c and the driver as one object. So the driver can call static functions,
- * and sees each decision at the tracepoints. It changes nothing else in the allocator.
+ * Compiles the tree's own mballoc.c and the driver as one object, so that the driver can call
+ * static functions and sees each decision at the tracepoints. Nothing else in the allocator
+ * changes.
  */
 #include "ext4_jbd2.h"
 #include "mballoc.h"

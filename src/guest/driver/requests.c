@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests, frees, and other operations that change the allocator's state. */
 
-/* ---- What the decision under way shows. */
+/* ---- Reports the current decision. */
 
 static void e4r_extent(struct e4r_extent *to, const struct ext4_free_extent *from)
 {

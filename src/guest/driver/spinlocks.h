@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Spinlocks of a kernel with one CPU, in place of include/linux/spinlock_types_up.h. There they
- * have no size; here they have one byte, so that each has its own address (locks.c). The compiler
- * reads this before each file.
+ * Spinlock types for a kernel with one CPU, in place of include/linux/spinlock_types_up.h. Those
+ * have size 0; these have one byte, so that each lock has its own address (locks.c). The compiler
+ * reads this header before each file.
  */
 #ifndef __ASSEMBLY__
 #define __LINUX_SPINLOCK_TYPES_UP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * State shared by all parts of the driver, which are one object with the tree's mballoc.c
+ * State shared by all parts of the driver, which form one object with the tree's mballoc.c
  * (mballoc.c).
  */
 #include <linux/completion.h>
@@ -26,20 +26,20 @@
 
 static struct {
 	struct e4r_shared *shared;
-	long parent;	    /* of this kernel's process */
-	bool at_work;	    /* on an operation */
-	unsigned int looks; /* of the timer, since it began */
+	long parent;	    /* parent process of this kernel */
+	bool at_work;	    /* an operation is being performed */
+	unsigned int looks; /* timer ticks since it began */
 	struct super_block *sb;
-	struct super_operations ops; /* ext4's, without those that write inodes */
+	struct super_operations ops; /* those of ext4, except for writing inodes */
 	struct xarray inodes;	     /* the stand-ins, by number */
-	struct inode *file, *other;  /* whose blocks are freed: a file's, others' */
+	struct inode *file, *other;  /* owners of freed blocks: file data, others */
 	struct ext4_locality_group __percpu *groups_of[E4R_MOST_CPUS];
 
-	struct e4r_answer *answer; /* of the operation under way; NULL: none */
+	struct e4r_answer *answer; /* answer to the current operation; NULL: none */
 
 	/* The host decides when commits begin and end. */
 	void (*commit_callback)(journal_t *journal, transaction_t *transaction);
-	tid_t wanted;	 /* the transaction that is to wait; 0: none */
-	bool committing; /* it has been asked to commit, and has not ended */
+	tid_t wanted;	 /* the transaction that must wait; 0: none */
+	bool committing; /* a commit has begun and has not ended */
 	struct completion reached, go, ended;
 } e4r;
