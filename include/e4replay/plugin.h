@@ -79,7 +79,7 @@ struct Rung {
   std::optional<std::uint32_t> (*choose)(Search&) = nullptr;
   // Called when the rung found nothing. May be null.
   void (*leave)(Search&) = nullptr;
-  const char* tunable = nullptr;  // name of the tunable that only this rung reads; null: no tunable
+  const char* tunable = nullptr;  // name of a tunable that only this rung reads; may be null
   // Set only in rungs copied from the library: how the rung chooses groups on kernels that keep
   // sets of groups instead of lists. If null, the rung walks on such kernels.
   void (*classes)() = nullptr;

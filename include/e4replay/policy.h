@@ -16,7 +16,7 @@ struct PolicyInfo {
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
   std::string kernel;    // the kernel versions whose other rules it uses
-  std::string verified;  // what its decisions were compared with, in one line; empty: nothing
+  std::string verified;  // recordings or kernel code that verified its decisions; may be empty
   std::vector<std::string> rungs;     // names, in the order in which the rungs are tried
   std::vector<std::string> tunables;  // names of the tunables that can affect its decisions
 };

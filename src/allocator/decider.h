@@ -57,8 +57,8 @@ class Decider {
   virtual std::uint64_t send_discards(std::uint64_t most) = 0;
   // Continues a FITRIM in one group and sends at most `most` runs. Returns how many it sent.
   virtual std::uint64_t trim(Trim& trim, std::uint64_t most) = 0;
-  // Takes those of these clusters that are free and gives them back, for a discard whose details
-  // are unknown.
+  // Takes the free clusters of the range and gives them back, for a discard whose details are
+  // unknown.
   virtual void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
 
   // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently

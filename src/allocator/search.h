@@ -27,7 +27,7 @@ class PassedOver {
   [[nodiscard]] bool contains(std::uint32_t group) const {
     return std::ranges::find(groups_, group) != groups_.end();
   }
-  // Does nothing if it is full.
+  // Does nothing if the set is full.
   void add(std::uint32_t group) {
     if (const auto free = std::ranges::find(groups_, kNoGroup); free != groups_.end())
       *free = group;

@@ -383,8 +383,8 @@ void deal_out_pauses(Thinking& thinking) {
 }
 
 // Randomises each time between 0.5 and 1.5 times its value. Writers with equal think times would
-// collide only once, because a writer that has waited once stays behind the other. Times on a real
-// machine vary.
+// collide only once, because a writer that has waited once stays later than the other. Times on a
+// real machine vary.
 void vary(std::vector<std::uint64_t>& think_ns) {
   constexpr std::uint64_t kSeed = 1;
   Rng rng(kSeed);

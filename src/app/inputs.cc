@@ -359,7 +359,7 @@ namespace {
 
 using Inodes = std::set<std::uint64_t>;
 
-// Those of the wanted inodes whose creation the trace shows.
+// Returns the wanted inodes whose creation the trace shows.
 Result<Inodes> made_in(const trace::PackedTrace& trace, const Inodes& wanted) {
   Inodes out;
   const auto events = trace.cursor();

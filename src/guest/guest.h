@@ -51,7 +51,7 @@ struct Boot {
   int disk = -1;                      // file descriptor of the file system's image
   int journal = -1;                   // file descriptor of an external journal; -1: none
   std::uint32_t memory_mib = 512;     // the guest's memory
-  std::chrono::seconds patience{60};  // time limit for one answer; then it counts as hung
+  std::chrono::seconds patience{60};  // the kernel counts as hung if an answer takes longer
 };
 
 // Whether an Error says that the kernel failed or hung because of its own code and not because of

@@ -55,7 +55,7 @@ struct Origin {
   std::uint32_t turnover = 0;     // percentage of its size that was written; 0: a new file system
   std::uint32_t utilisation = 0;  // in percent; used if turnover is not 0
   std::uint32_t age_seed = 0;
-  std::uint32_t piece = 0;  // blocks; longer free extents are cut into such pieces; 0: no
+  std::uint32_t piece = 0;  // blocks; longer free extents are cut; 0: not cut
   std::uint32_t gap = 1;    // used blocks between two pieces of a free extent
   friend bool operator==(const Origin&, const Origin&) = default;
 };

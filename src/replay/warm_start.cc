@@ -151,7 +151,7 @@ class Evidence {
         is_new(found.group, neighbour.first, neighbour.count))
       add_not_all_free(not_all_free_[found.group], neighbour);
   }
-  // Of two chunks that overlap, one contains the other. The smaller one is stronger evidence.
+  // If two chunks overlap, one contains the other, and the smaller one is stronger evidence.
   static void add_not_all_free(std::vector<ClusterRange>& parts, const ClusterRange& part) {
     const auto is_in = [](const ClusterRange& inner, const ClusterRange& outer) {
       return outer.first <= inner.first && inner.end() <= outer.end();

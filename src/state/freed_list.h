@@ -14,12 +14,13 @@ namespace e4r::state {
 // How a freed extent merges with other extents that its transaction freed in the same group
 // (ext4_mb_free_metadata, fs/ext4/mballoc.c).
 enum class FreedMerging : std::uint8_t {
-  // With both neighbours. The merged extent moves to the end of the list (6.1.192, 6.12.117).
+  // It merges with both neighbours. The merged extent moves to the end of the list (6.1.192,
+  // 6.12.117).
   neighbours,
-  // With the extent that would be its parent in the group's tree, if that is a neighbour, and then
-  // with the parent's neighbour on the other side. The lower of two merged extents keeps its place
-  // on the list, unless it is the new extent. A neighbour higher in the tree stays separate
-  // (6.18.44, 7.3.4).
+  // It merges with the extent that would be its parent in the group's tree, if that is a neighbour,
+  // and then with the parent's neighbour on the other side. The lower of two merged extents keeps
+  // its place on the list, unless it is the new extent. A neighbour higher in the tree stays
+  // separate (6.18.44, 7.3.4).
   parent,
 };
 
