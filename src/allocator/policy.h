@@ -82,8 +82,8 @@ struct Policy {
   std::string_view source;      // where its behaviour is defined
   std::span<const Rung> ladder;
   const Kernel& kernel;
-  // The recordings with which its decisions were compared, in one line; empty if no kernel has
-  // these rules.
+  // The kernel and the number of decisions with which its own were compared, in one line; empty if
+  // no kernel has these rules.
   std::string_view verified = {};
   // The kernel whose own mballoc.c was executed for a comparison (docs/your-kernel.md), in one
   // line; may be empty.
