@@ -77,7 +77,7 @@ Status write_database(const OutputName& name, const std::function<Status(Databas
                                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     Database db(raw);
     if (opened != SQLITE_OK) return db.failed();
-    // A file that is discarded when anything fails needs no journal.
+    // The file is discarded if anything fails, so it needs no journal.
     E4R_CHECK(db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"));
     E4R_CHECK(fill(db));
     return db.execute("COMMIT");

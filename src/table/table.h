@@ -12,9 +12,9 @@
 
 namespace e4r::table {
 
-// Puts a text in double quotes and doubles each quote in it: a cell of CSV, or a name of SQL.
+// Encloses a string in double quotes and doubles each quote in it: a CSV cell or an SQL identifier.
 [[nodiscard]] std::string quote(std::string_view text);
-// A text as a cell of CSV (RFC 4180). It is quoted if it has a comma, a quote or a line break.
+// A string as a CSV cell (RFC 4180). It is quoted if it contains a comma, a quote or a line break.
 [[nodiscard]] std::string csv_cell(std::string_view text);
 
 }  // namespace e4r::table
@@ -27,15 +27,15 @@ namespace e4r::table {
 
 class Database;
 
-// A statement that runs repeatedly, each time with other values. The database must outlive it.
+// An SQL statement that runs repeatedly, each time with other values. The database must outlive it.
 class Statement {
  public:
-  // Sets the value of the next `?`. A text must stay valid until run().
+  // Binds the value of the next `?`. A string must stay valid until run().
   void add(std::uint64_t value);
   void add(double value);
   void add(std::string_view text);
   void add_null();
-  // Runs the statement with these values. Then the next value is that of the first `?`.
+  // Runs the statement with these values. The next add() binds the first `?` again.
   [[nodiscard]] Status run();
 
  private:
@@ -54,7 +54,7 @@ class Statement {
 
 class Database {
  public:
-  // Runs statements of SQL that have no values.
+  // Runs SQL statements without parameters.
   [[nodiscard]] Status execute(const std::string& sql);
   [[nodiscard]] Result<Statement> prepare(const std::string& sql);
 
@@ -69,8 +69,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> db_;
 };
 
-// Makes a database as an output of a command (util/output.h, OutputKind::file). `fill` runs inside
-// one transaction. If it or SQLite returns an Error, no file is made.
+// Writes a database as an output of a command (util/output.h, OutputKind::file). `fill` runs inside
+// one transaction. If `fill` or SQLite fails, no file is made.
 [[nodiscard]] Status write_database(const OutputName& name,
                                     const std::function<Status(Database&)>& fill);
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-// Numbers as our files store them: least significant byte first. A byte is a char or an unsigned
-// char.
+// Numbers in the byte order of our files: least significant byte first. A byte is a char or an
+// unsigned char.
 namespace e4r {
 
 template <class Byte, class T>
@@ -41,7 +41,7 @@ template <std::unsigned_integral T>
   return value;
 }
 
-// The way back: a number that can be copied to a disk or a file.
+// The reverse: a number that can be copied to a disk or a file.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T to_le(T value) {
   return from_le(value);
@@ -75,7 +75,7 @@ void append_le(std::string& out, T value) {
 // the CPU's instruction where there is one.
 [[nodiscard]] std::uint32_t crc32c(std::uint32_t seed, std::span<const std::byte> data);
 
-// The same, computed by table instead of that instruction.
+// The same, computed with a table instead of that instruction.
 [[nodiscard]] std::uint32_t crc32c_by_table(std::uint32_t seed, std::span<const std::byte> data);
 
 // CRC-32C in the usual form: all bits set at the start, the result inverted. `before` is the

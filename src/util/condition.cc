@@ -20,7 +20,7 @@ enum class Kind { end, word, text /* in quotes */, op, times, open, close, all_o
 struct Token {
   Kind kind = Kind::end;
   std::string_view text;
-  std::size_t at = 0;  // position, counted from 1
+  std::size_t at = 0;  // 1-based position
 };
 
 enum class Op { eq, ne, lt, le, gt, ge };
@@ -30,9 +30,9 @@ constexpr std::array<std::pair<std::string_view, Op>, 6> kOps = {
 // One side of a comparison.
 struct Operand {
   enum class Is { number, figure, word, text } is = Is::text;
-  Condition::Number number = std::uint64_t(0);  // of a number
-  std::size_t index = 0;                        // of a figure or a word
-  double factor = 1;                            // of a figure
+  Condition::Number number = std::uint64_t(0);  // for Is::number
+  std::size_t index = 0;                        // for Is::figure and Is::word
+  double factor = 1;                            // for Is::figure
   std::string_view text = {};                   // as written
   std::size_t at = 0;
 };
@@ -200,7 +200,7 @@ class Parser {
     return inside;
   }
 
-  // A whole number, or one with a fraction where the names allow it.
+  // An integer, or a number with a decimal point where the names allow fractions.
   [[nodiscard]] std::optional<Condition::Number> number_in(std::string_view text) const {
     if (const auto whole = parse_u64(text); whole.ok()) return *whole;
     const bool plain = text.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -230,7 +230,7 @@ class Parser {
     return out;
   }
 
-  // A name, a number, or a number times a name.
+  // Parses a name, a number, or a number times a name.
   Result<Operand> operand() {
     E4R_TRY(Operand out, factor());
     if (token_.kind != Kind::times) return out;
@@ -296,7 +296,8 @@ std::optional<Condition::Number> number_of(const Operand& operand, const Conditi
   return operand.factor * as_double(*figure);
 }
 
-// What && of the two comes to: false if one is false, whatever the other one is.
+// The value of `a && b`, where either can be unknown: false if one is false, even if the other is
+// unknown.
 std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
   if (a == std::optional(false) || b == std::optional(false)) return false;
   return a && b ? std::optional(true) : std::nullopt;

@@ -14,50 +14,53 @@
 
 #include "util/status.h"
 
-// Conditions on figures: --where, which selects the points of a sweep, and --fail-if, which decides
-// the exit status of a replay.
+// Conditions on figures: --where selects the points of a sweep, and --fail-if decides the exit
+// status of a replay.
 namespace e4r {
 
 // The names that a condition may use.
 struct ConditionNames {
-  // A name that is compared with texts by == or != only, such as `policy`.
+  // A name that is compared with a string, by == or != only, such as `policy`.
   struct Word {
     std::string_view name;
-    // The text that `written` stands for. The Error lists the texts that there are.
+    // Returns the string that `written` stands for. The Error lists the valid strings.
     std::function<Result<std::string>(std::string_view written)> value_of;
   };
   std::vector<Word> words;
-  // The index of a figure by its name. The Error names the figures that there are.
+  // Returns the index of the figure with this name. The Error lists the valid names.
   std::function<Result<std::size_t>(std::string_view name)> figure;
   bool fractions = false;  // numbers may have a decimal point
 };
 
-// A condition of comparisons (== != < <= > >=), joined by && and ||, negated by !, grouped by ( ).
-// && binds more tightly than ||. A comparison has a figure on one side and a figure or a number on
-// the other. A figure may have a factor, "1.1 * NAME". Or it compares a word with a text. A name
-// with other characters than letters, digits and _.-/:+@% stands in ' or ".
+// Comparisons (== != < <= > >=), joined by && and ||, negated by !, grouped by ( ). && binds more
+// tightly than ||. A comparison has a figure on its left and a figure or a number on its right, or
+// the reverse. A figure may have a factor: "1.1 * NAME". A comparison can also compare a word with
+// a string. A name that contains characters other than letters, digits and _.-/:+@% must be
+// enclosed in ' or ".
 class Condition {
  public:
   using Number = std::variant<std::uint64_t, double>;
 
-  // The error gives the position, counted from 1, and the fault. An empty text always holds.
+  // The Error gives the 1-based position and the fault. An empty condition always holds.
   [[nodiscard]] static Result<Condition> parse(std::string_view text, const ConditionNames& names);
 
-  // What the names stand for.
+  // The values that the names stand for.
   struct Case {
-    std::function<std::optional<Number>(std::size_t index)> figure;  // empty: there is no figure
-    std::vector<std::string_view> words;                             // in the order of the names
+    std::function<std::optional<Number>(std::size_t index)> figure;  // empty if there is no such
+                                                                     // figure
+    std::vector<std::string_view> words;                             // in the order of
+                                                                     // ConditionNames::words
   };
-  // Empty if it depends on a figure that there is not.
+  // Empty if the result depends on a figure that is missing.
   [[nodiscard]] std::optional<bool> holds(const Case& one) const;
 
-  // The indexes of the figures that it names, each once.
+  // The indexes of the figures that the condition names, each once.
   [[nodiscard]] std::vector<std::size_t> figures() const;
 
   struct Node;
 
  private:
-  std::shared_ptr<const Node> root_;  // null: always holds
+  std::shared_ptr<const Node> root_;  // null if the condition is empty
 };
 
 }  // namespace e4r

@@ -13,7 +13,7 @@
 
 namespace e4r {
 
-// A file descriptor that is closed with the object. Movable; -1: no descriptor.
+// A file descriptor that is closed with the object. Movable. The value -1 means no descriptor.
 class Fd {
  public:
   Fd() = default;
@@ -24,7 +24,7 @@ class Fd {
     return *this;
   }
   ~Fd();
-  // Closes it now. Returns 0 or an errno.
+  // Closes the descriptor now. Returns 0 or an errno.
   [[nodiscard]] int close();
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
@@ -36,13 +36,13 @@ class Fd {
   int fd_ = -1;
 };
 
-// A nameless file in memory with so many zero bytes. It is closed on exec. If it cannot be made,
-// the Fd is -1 and errno says why.
+// Makes a file in memory that has no name and holds `bytes` zero bytes. It is closed on exec. If it
+// cannot be made, the Fd is -1 and errno says why.
 [[nodiscard]] Fd memory_file(const char* label, std::uint64_t bytes);
 
 // Writes all bytes, in as many calls as that takes. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
-// The same at an offset.
+// The same, at an offset.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 
 // The identity of a file, whatever its name. A device node stands for its device: two nodes of one
@@ -50,7 +50,8 @@ class Fd {
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
-  bool is_block_device = false;  // then `device` is the node's own device, and `inode` is unused
+  bool is_block_device = false;  // true for a block device: `device` is then its own device number,
+                                 // and `inode` is unused
 
   friend bool operator==(const FileId&, const FileId&) = default;
 };

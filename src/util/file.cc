@@ -59,7 +59,7 @@ bool is_cut_elf(std::string_view bytes) {
   Elf64_Ehdr head;
   if (bytes.size() < sizeof(head)) return true;
   std::memcpy(&head, bytes.data(), sizeof(head));
-  // Whether [from, from + size) leaves the file.
+  // Whether part of [from, from + size) lies outside the file.
   const auto leaves = [&](std::uint64_t from, std::uint64_t size) {
     return from > bytes.size() || size > bytes.size() - from;
   };
@@ -76,7 +76,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a loop device shows, by its name ("loop0"); `backing`: the name that sysfs has for it.
+// The file that the loop device `name` ("loop0") shows. `backing` is the file's path according to
+// sysfs.
 std::optional<FileId> find_shown(const std::string& name, const std::string& backing) {
   const auto named = file_id(backing);
   if (named && named->is_block_device) return named;
@@ -84,7 +85,7 @@ std::optional<FileId> find_shown(const std::string& name, const std::string& bac
   return told ? told : named;
 }
 
-// Calls `see` with the name of each loop device in use and what it shows.
+// Calls `see` with the name of each loop device in use and the file that it shows.
 template <class See>
 void for_each_loop_device(See see) {
   std::error_code failed;
@@ -100,8 +101,9 @@ void for_each_loop_device(See see) {
 
 }  // namespace
 
-// The kernel packs lo_device with huge_encode_dev(), which is what stat() delivers on 64 bits. A
-// device that shows a block device tells the inode of a node, of which there may be many.
+// The kernel packs lo_device with huge_encode_dev(), which is also the encoding of st_dev on 64-bit
+// systems. For a loop device that shows a block device, lo_inode is the inode of one of the block
+// device's nodes, of which there may be many.
 std::optional<FileId> loop_shows(const std::string& node) {
   const Fd fd(::open(node.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct loop_info64 info = {};

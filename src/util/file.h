@@ -12,32 +12,33 @@
 
 namespace e4r {
 
-// The whole of a small file.
+// Returns the content of a small file.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
-// The first line of an attribute in sysfs or procfs, without its newline. Empty if it cannot be
+// The first line of an attribute in sysfs or procfs, without the newline. Empty if it cannot be
 // read.
 [[nodiscard]] std::string read_attribute(const std::string& path);
 
 // Writes `text` as an output (util/output.h). The name "-" is standard output.
 [[nodiscard]] Status write_output(const std::string& text, const OutputName& name);
 
-// Whether a 64-bit program or library has been cut short: the file is shorter than the part to
-// load, or even than its headers. A program that maps such a file ends with SIGBUS. What is not an
-// ELF file, or a 32-bit one, is not cut.
+// Whether a 64-bit ELF program or library has been truncated: the file ends within a part to be
+// loaded, or within its headers. A program that maps such a file is killed by SIGBUS. Returns false
+// for a 32-bit ELF file and for any other file.
 [[nodiscard]] bool is_cut_elf(std::string_view bytes);
 
-// The loop devices that show the file, such as "loop0" (empty: no device that can be seen from
-// here). The device itself says which file it shows (LOOP_GET_STATUS64: lo_device and lo_inode, the
-// kernel's drivers/block/loop.c), so the names that another mount namespace has do not matter. A
-// caller that may not open the device uses the name in /sys/block/loopN/loop/backing_file.
+// The loop devices that show the file, such as "loop0". Empty if no such device is visible to this
+// process. The device itself says which file it shows (LOOP_GET_STATUS64: lo_device and lo_inode,
+// the kernel's drivers/block/loop.c), so names in other mount namespaces do not matter. A caller
+// that may not open the device uses the name in /sys/block/loopN/loop/backing_file.
 [[nodiscard]] std::vector<std::string> loop_devices_of(const FileId& file);
 
-// The file that a loop device shows, by the device's node ("/dev/loop0"). Nothing: it shows no
-// file, or the node may not be opened.
+// The file that the loop device with this node ("/dev/loop0") shows. Empty if it shows no file or
+// the node may not be opened.
 [[nodiscard]] std::optional<FileId> loop_shows(const std::string& node);
 
-// Other loop devices on the file that the loop device `device` shows. Empty for any other device.
+// The other loop devices that show the same file as the loop device `device`. Empty if `device` is
+// not a loop device.
 [[nodiscard]] std::vector<std::string> loop_devices_beside(const FileId& device);
 
 }  // namespace e4r

@@ -22,13 +22,13 @@
 namespace e4r {
 namespace {
 
-constexpr int kMostLinks = 40;  // as many as the kernel follows
+constexpr int kMostLinks = 40;  // the kernel's own limit
 
 Error cannot_write(const std::string& name, int errnum) {
   return error("cannot write {}: {}", name, errno_text(errnum));
 }
 
-// The descriptor that a name such as /dev/fd/N stands for.
+// The descriptor that the name refers to, such as N for /dev/fd/N.
 std::optional<int> descriptor_named(std::string_view path) {
   if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -49,8 +49,9 @@ std::string link_target(const std::string& path) {
   return target.starts_with('/') ? target : directory_of(path) + "/" + target;
 }
 
-// Follows links by hand, because a link's target need not exist, and a temporary file belongs
-// beside it. First the kernel is asked whether it would follow the links (fs.protected_symlinks).
+// Follows links itself instead of leaving it to the kernel, because a link's target need not exist,
+// and the temporary file belongs into the target's directory. Asks the kernel first whether it
+// would follow the links (fs.protected_symlinks).
 Result<OutputPlace> follow(const std::string& name) {
   OutputPlace place;
   place.target = name;
@@ -66,7 +67,7 @@ Result<OutputPlace> follow(const std::string& name) {
     }
     if (::lstat(place.target.c_str(), &place.st) != 0) {
       if (errno != ENOENT) return cannot_write(name, errno);
-      if (there) break;  // only the kernel can follow it: another process's descriptor
+      if (there) break;  // only the kernel can follow this link: another process's descriptor
       place.is = OutputPlace::Is::absent;
       return place;
     }
@@ -75,7 +76,7 @@ Result<OutputPlace> follow(const std::string& name) {
     place.target = link_target(place.target);
     if (place.target.empty()) return cannot_write(name, ENOENT);
   }
-  if (!there) return cannot_write(name, EAGAIN);  // the file has appeared meanwhile
+  if (!there) return cannot_write(name, EAGAIN);  // the file has been created meanwhile
   const bool found = file_id(place.st) == file_id(behind);
   place.st = behind;
   place.is = S_ISREG(behind.st_mode) ? OutputPlace::Is::regular : OutputPlace::Is::opened;
@@ -240,9 +241,9 @@ bool lacks_anonymous_files(int errnum) {
   return errnum == EOPNOTSUPP || errnum == EISDIR || errnum == ENOENT || errnum == EINVAL;
 }
 
-// O_CREAT although the file exists: then the kernel refuses files that others have put into a
-// shared directory (fs.protected_fifos). `more`: additional flags, such as O_NONBLOCK so as not to
-// wait for a FIFO's reader.
+// Passes O_CREAT although the file exists: this makes the kernel refuse files that others have put
+// into a shared directory (fs.protected_fifos). `more`: additional flags, such as O_NONBLOCK to
+// avoid waiting for a FIFO's reader.
 Result<Fd> open_through(const OutputName& name, const OutputPlace& place, int more = 0) {
   if (place.is == Is::descriptor) {
     std::fflush(stdout);
@@ -273,7 +274,7 @@ void Outputs::reads(const std::string& path) {
 Status Outputs::writes(const std::string& path, OutputKind kind) {
   if (path.empty()) return {};
   E4R_TRY(const OutputPlace place, find_place(name_of(path), kind));
-  // An output that accepts everything, such as /dev/null, may be given twice.
+  // An output that accepts everything, such as /dev/null, may be given more than once.
   if (place.is == Is::opened && S_ISCHR(place.st.st_mode)) return {};
   const std::string identity = place.identity();
   const auto other =
@@ -294,7 +295,7 @@ Result<Output> Output::create(const OutputName& name, OutputKind kind, const New
   }
   E4R_CHECK(out.begin_file(file, kind));
   if (place.is == Is::regular) {
-    // Some file systems have no owners, and only root may give files away.
+    // Can fail: some file systems have no owners, and only root may change an owner.
     if (::fchown(out.fd(), place.st.st_uid, place.st.st_gid) != 0) errno = 0;
     ::fchmod(out.fd(), place.st.st_mode & 0777);
   }
@@ -313,7 +314,7 @@ Result<Output> Output::create_growing(const OutputName& name) {
   if (!out.fd_.is_open() && errno == EEXIST)
     return error("{}: is there already: remove it, or give another name with -o", name.path());
   if (!out.fd_.is_open()) return out.fail(errno);
-  // On a file system without locks, readers take the file for cut short.
+  // On a file system without locks, readers take the unfinished file for a truncated one.
   (void)::flock(out.fd(), LOCK_EX | LOCK_NB);
   out.growing_ = true;
   return out;
@@ -363,7 +364,7 @@ Status Output::begin_file(const NewFile& file, OutputKind kind) {
   if (!file.needs_name) {
     fd_ = Fd(::open(directory_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, file.mode));
     if (!fd_.is_open() && !lacks_anonymous_files(errno)) return fail(errno);
-    // It gets its name through /proc, which may be missing in a chroot.
+    // commit() names the file through /proc, which may be missing in a chroot.
     if (fd_.is_open() && ::access(fd_.path().c_str(), F_OK) == 0) return {};
   }
   temporary_ = target_;
@@ -373,7 +374,7 @@ Status Output::begin_file(const NewFile& file, OutputKind kind) {
     return fail(errno);
   }
   unfinished_ = Unfinished(temporary_);
-  ::fchmod(fd_.get(), file.mode & ~current_umask());  // mkostemp() makes 0600
+  ::fchmod(fd_.get(), file.mode & ~current_umask());  // mkostemp() creates files with mode 0600
   return {};
 }
 
@@ -386,7 +387,7 @@ Status Output::write(std::string_view bytes) {
   return done == 0 ? Status() : Status(fail(done));
 }
 
-// Gives a nameless file a unique name.
+// Gives the nameless file a unique name.
 Status Output::make_named() {
   for (unsigned attempt = 0; temporary_.empty(); ++attempt) {
     const std::string name = fmt::format("{}.{}-{}", target_, ::getpid(), attempt);
@@ -415,12 +416,14 @@ Status Output::link() {
     if (place.is == Is::regular || !temporary_.empty()) return replace();
     if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0)
       return {};
-    if (errno != EEXIST) return fail(errno);  // another process was faster; look again
+    if (errno != EEXIST)
+      return fail(errno);  // another process has taken the name; try the next
+                           // one
   }
 }
 
 Status Output::commit() {
-  // EINVAL: a stream has nothing to sync.
+  // EINVAL: fsync() does not apply to a pipe or a socket.
   if (::fsync(fd_.get()) != 0 && errno != EINVAL) return fail(errno);
   return commit_unsynced();
 }

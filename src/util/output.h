@@ -17,14 +17,14 @@
 
 namespace e4r {
 
-// The names of unfinished files. A signal handler can remove them all before the program ends
-// (remove_unfinished()). Only file systems without O_TMPFILE need this: on others an unfinished
-// file has no name.
+// The name of an unfinished file. A signal handler can remove all of these files before the program
+// exits (remove_unfinished()). Needed only on file systems without O_TMPFILE: on others an
+// unfinished file has no name.
 class Unfinished {
  public:
   Unfinished() = default;
-  // Remembers the path. At most 64 paths, none longer than PATH_MAX, are remembered; only its owner
-  // removes any further file.
+  // Remembers the path for remove_unfinished(), which knows at most 64 paths, each no longer than
+  // PATH_MAX. Any further file is removed only by its owner.
   explicit Unfinished(const std::string& path);
   Unfinished(Unfinished&& other) noexcept;
   Unfinished& operator=(Unfinished&& other) noexcept;
@@ -33,30 +33,30 @@ class Unfinished {
   void forget();
 
  private:
-  std::size_t slot_ = 0;  // counted from 1; 0: no slot
+  std::size_t slot_ = 0;  // 1-based; 0 if the path has no slot
 };
 
 // Removes the files. Safe in a signal handler.
 void remove_unfinished() noexcept;
 
-// Everything that the programs write goes through this header. What already has the name of an
-// output decides what happens:
+// Everything that the programs write goes through this header. What happens to an output depends on
+// what its name refers to:
 //
 //   nothing                        a file is created
 //   a regular file                 it is replaced whole at the end, or it stays as it was; the new
 //                                  file gets its mode and, if allowed, its owner
 //   a symbolic link                its target is written, even if it does not exist yet
-//   a character device, a FIFO,    written through, as the kernel opens it
-//   -, /dev/stdout, /dev/stderr,   written through, where the descriptor stands
+//   a character device, a FIFO     opened and written to directly
+//   -, /dev/stdout, /dev/stderr,   written to directly, at the descriptor's current offset
 //   /dev/fd/N, /proc/self/fd/N
 //   a block device, a directory    refused
-//   an input of the same command   refused, under whatever name (hard links, symbolic links)
+//   an input of the same command   refused, even through a hard link or a symbolic link
 //   another output of the command
 //   a file behind a loop device    refused
 
 enum class OutputKind : std::uint8_t {
   stream,  // written from start to end
-  file,    // needs a regular file: written at any place, or opened again
+  file,    // needs a regular file: written at any offset, or reopened
 };
 
 // The name of an output, and the inputs that it must not be.
@@ -73,7 +73,7 @@ class OutputName {
   OutputName(std::string path, std::shared_ptr<const Inputs> inputs)
       : path_(std::move(path)), inputs_(std::move(inputs)) {}
   [[nodiscard]] const std::string& path() const { return path_; }
-  // The input that this file is, or null.
+  // The input that is this file, or null.
   [[nodiscard]] const Input* input_that_is(const FileId& id) const;
 
  private:
@@ -81,16 +81,16 @@ class OutputName {
   std::shared_ptr<const Inputs> inputs_;
 };
 
-// What one command reads and writes. The command declares all of it before it begins to work,
-// inputs first. So an output that cannot be written is refused at once.
+// The files that one command reads and writes. The command declares all of them before it begins to
+// work, inputs first. So an output that cannot be written is refused at once.
 class Outputs {
  public:
   // Declares a file that the command reads or may read. "-" is standard input. "" and missing files
   // are ignored.
   void reads(const std::string& path);
   // Declares a file that the command writes; "" is ignored. The Error is the one that
-  // Output::create() would return, as far as it shows beforehand, or names the other output with
-  // the same place.
+  // Output::create() would return, as far as that can be known in advance, or says that another
+  // output has the same place.
   [[nodiscard]] Status writes(const std::string& path, OutputKind kind = OutputKind::stream);
   // The name of a declared output, for Output::create().
   [[nodiscard]] OutputName name_of(const std::string& path) const { return {path, inputs_}; }
@@ -103,35 +103,36 @@ class Outputs {
 // How to create a file that does not exist.
 struct NewFile {
   mode_t mode = 0666;  // before the umask
-  // For a writer that needs a real name (SQLite): the file has a name from the start.
+  // The file needs a real name from the start, because its writer opens it by name (SQLite).
   bool needs_name = false;
 };
 
-// An open output. Movable. Without commit(), a regular file leaves no trace.
+// An open output. Movable. If commit() is not called, a regular file leaves no trace.
 class Output {
  public:
   [[nodiscard]] static Result<Output> create(const OutputName& name,
                                              OutputKind kind = OutputKind::stream,
                                              const NewFile& file = {});
-  // A file that has its name from the start, so that others can read it before it is finished. It
-  // is locked (flock) while it grows, and stays without commit(). A file of that name must not
-  // exist; a stream is written through, without waiting for a FIFO's reader.
+  // Creates a file that has its name from the start, so that others can read it while it grows. It
+  // is locked (flock) during that time, and stays even without commit(). Fails if a file of that
+  // name exists. A stream is written to directly, without waiting for a FIFO's reader.
   [[nodiscard]] static Result<Output> create_growing(const OutputName& name);
   Output(Output&& other) noexcept;
   Output& operator=(Output&& other) noexcept;
   ~Output();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // A name under which a regular file can be opened again before commit().
+  // A path by which a regular file can be reopened before commit().
   [[nodiscard]] std::string open_path() const;
   // The name that the user gave.
   [[nodiscard]] const std::string& name() const { return name_.path(); }
   [[nodiscard]] Status write(std::string_view bytes);
-  // Writes a regular file to disk and gives it its name, after a last check of what has that name.
+  // Syncs a regular file to disk and gives it its name, after checking once more what has that
+  // name.
   [[nodiscard]] Status commit();
-  // Likewise, but does not wait for the disk. A crash may lose the content.
+  // Likewise, but does not sync. A crash may lose the content.
   [[nodiscard]] Status commit_unsynced();
-  // Removes what create_growing() made, because nothing in it is worth keeping.
+  // Removes the file that create_growing() made, because nothing in it is worth keeping.
   void abandon();
 
  private:
@@ -146,29 +147,29 @@ class Output {
 
   OutputName name_;
   std::string target_;     // with symbolic links followed
-  std::string temporary_;  // its name until commit(); empty: no such file
+  std::string temporary_;  // the file's name until commit(); empty if it has none
   Unfinished unfinished_;
   Fd fd_;
   OutputKind kind_ = OutputKind::stream;
-  bool to_be_named_ = false;  // commit() gives the file its name
+  bool to_be_named_ = false;  // commit() must give the file its name
   bool growing_ = false;      // create_growing() made the file
 };
 
-// A nameless file in that directory. It is gone with the descriptor, however the program ends. With
-// `inherited`, child programs inherit the descriptor (/proc/self/fd/N).
+// Makes a nameless file in that directory. It disappears when its descriptor is closed, even if the
+// program crashes. With `inherited`, child programs inherit the descriptor (/proc/self/fd/N).
 [[nodiscard]] Result<Fd> anonymous_file(const std::string& directory, bool inherited = false);
 
 // The directory for temporary files: $TMPDIR, or /tmp.
 [[nodiscard]] std::string temporary_directory();
 
-// The name with symbolic links followed; the file need not exist. The Error says why it cannot be
-// written.
+// The path that the name refers to after symbolic links are followed. The file need not exist. The
+// Error says why it cannot be written.
 [[nodiscard]] Result<std::string> output_target(const OutputName& name);
 
-// The directory of a file's name.
+// The directory part of a path.
 [[nodiscard]] std::string directory_of(const std::string& path);
 
-// Internal to src/util: what has the name of an output.
+// Internal to src/util: what the name of an output refers to.
 
 struct OutputPlace {
   enum class Is : std::uint8_t {
@@ -180,10 +181,10 @@ struct OutputPlace {
   Is is = Is::absent;
   std::string target;
   int descriptor = -1;
-  struct stat st = {};  // of the existing file
+  struct stat st = {};  // for an existing file
 
   [[nodiscard]] bool written_through() const { return is == Is::opened || is == Is::descriptor; }
-  // Equal for two names of one place.
+  // Equal for two names of the same place.
   [[nodiscard]] std::string identity() const;
 };
 

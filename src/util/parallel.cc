@@ -32,7 +32,7 @@ bool stop_asked() {
 
 namespace {
 
-// The indices still to be handed out, and the first failure.
+// The indexes that have not been handed out yet, and the first failure.
 class WorkQueue {
  public:
   WorkQueue(std::size_t count, const std::function<void(std::size_t)>& work)
@@ -75,7 +75,7 @@ void parallel_for(unsigned threads, std::size_t count,
       while (helpers.size() + 1 < std::min<std::size_t>(threads, count))
         helpers.emplace_back([&queue] { queue.drain(); });
     } catch (const std::system_error&) {
-      // The system has no more threads, so the existing ones do the work.
+      // The system allows no more threads, so the existing ones do the work.
     }
     queue.drain();
   }

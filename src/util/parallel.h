@@ -6,12 +6,12 @@
 
 namespace e4r {
 
-// Lets somebody stop the work of this thread where it waits, or goes on for long without telling of
-// its progress: for as long as the object lives, stop_asked() asks him. Objects may nest; all are
-// asked.
+// While the object lives, stop_asked() on this thread also calls `asked`. Use it around work that
+// waits, or that runs for long without reporting progress. Objects may nest; stop_asked() calls the
+// functions of all of them.
 class Stoppable {
  public:
-  using Asked = std::function<bool()>;  // true: stop
+  using Asked = std::function<bool()>;  // returns true to stop the work
   explicit Stoppable(Asked asked);
   Stoppable(const Stoppable&) = delete;
   Stoppable& operator=(const Stoppable&) = delete;
@@ -23,10 +23,10 @@ class Stoppable {
   Stoppable* around_;
 };
 
-// Whether the work is to end, with the Error "stopped".
+// Whether the work must end. If so, it returns the Error "stopped".
 [[nodiscard]] bool stop_asked();
 
-// `requested`, or the number of CPUs this process may use when that is 0. At least 1.
+// `requested`; or, if that is 0, the number of CPUs that this process may use. At least 1.
 [[nodiscard]] unsigned thread_count(unsigned requested);
 
 // Runs work(0) ... work(count - 1), each once, on at most `threads` threads, including the

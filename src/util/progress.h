@@ -22,12 +22,13 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// A line on standard error that shows the progress of long work. It is rewritten in place a few
-// times a second, and wiped when the object goes. Silent unless standard error is a terminal and
+// A progress line on standard error for long work. It is rewritten in place a few times a second
+// and wiped when the object is destroyed. Nothing is shown unless standard error is a terminal and
 // `enabled` is set. A function can receive the progress instead. Thread-safe.
 class Progress {
  public:
-  // `what` has done `done` of `total` events. Returning false stops the work. Called on any thread.
+  // `done` of `total` events of the work `what` are done. Returning false stops the work. Called on
+  // any thread.
   using Told = std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
   explicit Progress(bool enabled);
@@ -38,11 +39,11 @@ class Progress {
   ~Progress();
 
   [[nodiscard]] bool active() const { return active_; }
-  // Shows a text, on a terminal only.
+  // Shows the string, on a terminal only.
   void show(const std::string& text);
   // Returns false if the work is to stop.
   bool count(std::string_view what, std::uint64_t done, std::uint64_t total);
-  // Removes the line, before something else is printed.
+  // Removes the line, so that something else can be printed.
   void wipe();
 
  private:

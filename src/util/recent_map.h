@@ -5,8 +5,8 @@
 
 namespace e4r {
 
-// A map that remembers the element last asked for, which makes repeated lookups of one key cheap.
-// Map: an unordered map. Not thread-safe, not even for concurrent lookups.
+// A map that remembers the element that was looked up last, which makes repeated lookups of one key
+// cheap. Map is an unordered map. Not thread-safe, not even for concurrent lookups.
 template <class Map>
 class RecentMap {
  public:
@@ -17,7 +17,7 @@ class RecentMap {
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  // Null without such an element. Valid as long as the Map's pointers are.
+  // Null if there is no such element. Valid as long as a pointer into the Map is.
   [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : look_up(key); }
   [[nodiscard]] const Value* find(const Key& key) const {
     return is_recent(key) ? recent_ : look_up(key);
@@ -41,7 +41,8 @@ class RecentMap {
     recent_key_ = key;
     return recent_ = value;
   }
-  // A lookup leaves the map's contents alone. Whether they may be changed is the caller's business.
+  // A lookup does not change the map. Whether the caller may change the element depends on the
+  // caller's constness.
   Value* look_up(const Key& key) const {
     const auto found = map_.find(key);
     return found == map_.end() ? nullptr : remember(key, const_cast<Value*>(&found->second));

@@ -6,8 +6,8 @@
 namespace e4r {
 
 // SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-// Every random choice in the project comes from one of these with a seed that is reported, so
-// that a run can be repeated on any machine and any standard library.
+// Every random choice in the project comes from an Rng whose seed is reported. So a run can be
+// repeated on any machine and with any standard library.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : state_(seed) {}

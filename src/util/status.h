@@ -21,7 +21,7 @@ template <class... Args>
   return Error{fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// Text of an errno value, for the tail of a message.
+// The text for an errno value, as the end of a message.
 [[nodiscard]] std::string errno_text(int errnum);
 
 }  // namespace e4r

@@ -9,15 +9,15 @@
 
 namespace e4r {
 
-// A table for a terminal: the first column left-aligned, the others right-aligned, two blanks
-// between columns, no trailing blanks. Widths count bytes; cells are ASCII.
+// A table for a terminal: the first column is left-aligned, the others are right-aligned, with two
+// spaces between columns and no trailing spaces. Widths count bytes; cells are ASCII.
 class TextTable {
  public:
-  // A row of cells; missing ones are empty.
+  // Adds a row of cells; missing ones are empty.
   void row(std::vector<std::string> cells);
-  // A line of its own that does not widen any column; empty: a blank line.
+  // Adds a line that does not widen any column, or a blank line if `text` is empty.
   void heading(std::string text);
-  // A line of dashes.
+  // Adds a line of dashes.
   void rule();
 
   [[nodiscard]] std::string text() const;
@@ -33,29 +33,29 @@ class TextTable {
 
 struct Character {
   std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: the bytes are not UTF-8
+  std::size_t bytes = 0;  // 0 if the text is not valid UTF-8 there
 };
 
-// The first character of a non-empty text.
+// The first character of the string, which must not be empty.
 [[nodiscard]] Character first_character(std::string_view text);
 
 // Whether a terminal or a layout acts on the character instead of showing it: control characters,
-// marks that turn the direction of text, separators of lines and paragraphs.
+// marks that change the direction of text, and line and paragraph separators.
 [[nodiscard]] bool is_obeyed(std::uint32_t code);
 
-// The text with U+FFFD in place of each byte that is not UTF-8.
+// The string with U+FFFD in place of each byte that is not UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-// Foreign text (a name, a command, a mount point) in a form that is safe within a line. Characters
-// that a terminal would obey (is_obeyed) and bytes that are not UTF-8 become "\n", "\t", "\r" or
-// "\xHH" byte by byte. Other characters stay as they are.
+// Makes a foreign string (a name, a command, a mount point) safe within a line. Characters that a
+// terminal would obey (is_obeyed) and bytes that are not UTF-8 become "\n", "\t", "\r" or "\xHH"
+// byte by byte. Other characters stay as they are.
 [[nodiscard]] std::string escape(std::string_view text);
 
-// The same for a text of several lines: line ends stay.
+// The same for a string of several lines: newlines stay.
 [[nodiscard]] std::string escape_lines(std::string_view text);
 
-// Foreign text for a message or a shown name: at most `limit` bytes, with '?' for each byte that is
-// not printable ASCII.
+// A foreign string for a message or a displayed name: at most `limit` bytes, with '?' for each byte
+// that is not printable ASCII.
 [[nodiscard]] inline std::string printable(std::string_view text, std::size_t limit = 64) {
   std::string out(text.substr(0, limit));
   for (char& c : out)
@@ -63,9 +63,9 @@ struct Character {
   return out;
 }
 
-// Texts of the kernel as people hand them on: pasted into a mail or saved by an editor.
+// Kernel output as users send it: pasted into a mail or saved by an editor.
 
-// The text with "\n" at the ends of its lines, and without a mark of byte order before them.
+// The text with its lines ended by "\n", and without a leading byte order mark.
 [[nodiscard]] inline std::string unix_lines(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::string out;
@@ -75,7 +75,7 @@ struct Character {
   return out;
 }
 
-// The line without the blanks before and behind it.
+// The line without leading and trailing blanks.
 [[nodiscard]] constexpr std::string_view trim(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   const auto first = line.find_first_not_of(kBlanks);
@@ -83,7 +83,7 @@ struct Character {
   return line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
 }
 
-// Quotes a text for a shell, in single quotes.
+// Quotes a string for a shell, with single quotes.
 [[nodiscard]] inline std::string shell_quote(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -95,7 +95,7 @@ struct Character {
   return out + "'";
 }
 
-// The same, without quotes where a shell does not need them.
+// The same, but without quotes where a shell does not need them.
 [[nodiscard]] inline std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
