@@ -9,10 +9,10 @@
 
 namespace e4r::plugin {
 
-// A file open in the dynamic linker. Closed by the destructor unless kept.
+// A shared library that the dynamic linker has opened. Closed by the destructor unless kept.
 class Library {
  public:
-  // Errors, without the path: the dynamic linker cannot open it; this program has no dynamic
+  // Errors, without the path: the dynamic linker cannot open the file; this program has no dynamic
   // linker.
   [[nodiscard]] static Result<Library> open(const std::string& path);
 
@@ -31,7 +31,7 @@ class Library {
   Handle handle_;
 };
 
-// Whether this program can open files at all.
+// Whether this program can open shared libraries at all.
 [[nodiscard]] bool opens_files();
 
 }  // namespace e4r::plugin

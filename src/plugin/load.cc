@@ -17,7 +17,7 @@
 namespace e4r::plugin {
 namespace {
 
-// Finds a criterion by its name, which may be one that a file defines.
+// Finds a criterion by its name, which may be one that a policy file defines.
 Result<mb::Criterion> criterion_named(const std::string& name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (row.name == name) return row.criterion;
@@ -84,7 +84,7 @@ using state::Group;
 static_assert(std::is_same_v<Search, e4replay::plugin::Search>);
 static_assert(std::is_same_v<Group, e4replay::plugin::Group>);
 
-// Files cannot name the type of these function pointers, so they handle them as Opaque.
+// Policy files cannot name the type of these function pointers, so they handle them as Opaque.
 using Classes = decltype(allocator::Rung::classes);
 using Opaque = void (*)();
 Opaque opaque(Classes classes) {
@@ -102,7 +102,7 @@ bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* 
                    [&](const allocator::Rung& rung) { return rung.criterion == criterion; });
   if (found == of->ladder.end()) return false;
   out->criterion = criterion;
-  out->meaning = found->meaning.data();  // of a literal, so it ends with a zero byte
+  out->meaning = found->meaning.data();  // a literal, so it ends with a zero byte
   out->fast = found->fast;
   out->scan = static_cast<e4replay::plugin::Scan>(found->scan);
   out->striped = found->striped;
@@ -113,7 +113,7 @@ bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* 
   out->choose = found->choose;
   out->leave = found->leave;
   const allocator::TunableInfo* const tunable = allocator::find_tunable(found->tunable);
-  out->tunable = tunable == nullptr ? nullptr : tunable->name.data();  // likewise
+  out->tunable = tunable == nullptr ? nullptr : tunable->name.data();  // also a literal
   out->classes = opaque(found->classes);
   return true;
 }
@@ -130,7 +130,7 @@ void set_goal_len(Search& search, std::uint32_t len) {
     search.note(Search::Fault::What::bad_goal_len, len);
 }
 
-// Counts for the rung that is running.
+// Counts the group as considered by the rung that is running.
 void count_group(Search& search) {
   ++search.counters[search.criterion].groups_considered;
 }
@@ -271,7 +271,7 @@ struct Loaded : KeptPolicy {
   explicit Loaded(std::string file, Parts&&... parts)
       : KeptPolicy(std::forward<Parts>(parts)...), path(std::move(file)) {}
 
-  std::string path;  // canonical
+  std::string path;  // canonical path of the file
 };
 
 std::mutex mutex;
@@ -285,7 +285,7 @@ bool is_line(const char* text) {
   return !line.empty() && line.find('\n') == std::string_view::npos;
 }
 
-// The tunables that the file adds. They come before the rungs, which may name them.
+// Registers the tunables that the file adds. They come before the rungs, which may name them.
 Result<KeptPolicy::Members> tunables_of(const e4replay::plugin::Policy& policy) {
   KeptPolicy::Members out;
   for (std::size_t i = 0; policy.tunables != nullptr && i < policy.tunable_count; ++i) {
@@ -317,7 +317,7 @@ Result<std::vector<allocator::Rung>> ladder_of(const e4replay::plugin::Policy& p
   return out;
 }
 
-// The policies that the program has added, numbered from 1. A removed one has no path, and stays
+// The policies that the program has added, numbered from 1. A removed policy has no path, but stays
 // for the reports that use it.
 std::deque<Loaded>& added() {
   static std::deque<Loaded> policies;
@@ -347,7 +347,7 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
   const std::string name = described.name;
   if (allocator::find_policy(name) != nullptr)
     return error("{}: there is a policy {} already: give this one another name", path, name);
-  // Policies of the program may share a name.
+  // Only policies from files must have unique names.
   if (&among == &opened())
     for (const Loaded& other : opened())
       if (other.name == name)
@@ -390,7 +390,8 @@ Result<const allocator::Policy*> load(const std::string& path) {
   const std::lock_guard lock(mutex);
   for (const Loaded& known : opened())
     if (known.path == file) return &known.policy;
-  // The dynamic linker maps as much as the file claims to have, and reading beyond the end crashes.
+  // The dynamic linker maps as much as the file's headers claim. Reading beyond the file's end
+  // crashes.
   const Result<std::string> bytes = read_file(file);
   if (!bytes.ok()) return bytes.error();
   if (is_cut_elf(*bytes))

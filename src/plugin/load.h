@@ -17,14 +17,14 @@ namespace e4r::plugin {
 // The functions that every policy file receives.
 [[nodiscard]] const e4replay::plugin::Host& host();
 
-// Whether the text is a valid name for a policy or a rung.
+// Whether the string is a valid name for a policy or a rung.
 [[nodiscard]] bool is_name(std::string_view name);
 
-// Converts a file's rung for the allocator. The texts of `rung` must outlive the result. Errors: a
-// missing function; an unknown criterion or tunable.
+// Converts a file's rung for the allocator. The strings of `rung` must outlive the result. Errors:
+// a missing function; an unknown criterion or tunable.
 [[nodiscard]] Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung);
 
-// A policy with all that it refers to.
+// A policy and everything that it refers to.
 struct KeptPolicy {
   using Members = std::vector<std::uint64_t allocator::Tunables::*>;
 
@@ -53,20 +53,20 @@ struct KeptPolicy {
 // Whether a policy's name denotes a file: it contains a slash or ends in ".so".
 [[nodiscard]] bool is_file_name(std::string_view policy);
 
-// Opens the file and returns its policy, which has the name that the file gives it. Code of the
-// file runs. The file stays open and is opened only once; the policy is valid until the program
-// ends. Thread-safe. Errors: a file that cannot be opened, is not a policy, or was made for another
+// Opens the file and returns its policy, under the name that the file gives it. Runs code of the
+// file. The file stays open and is opened only once; the policy is valid until the program ends.
+// Thread-safe. Errors: a file that cannot be opened, is not a policy, or was made for another
 // interface; a description that breaks a rule of include/e4replay/plugin.h; a name in use.
 [[nodiscard]] Result<const allocator::Policy*> load(const std::string& path);
 
-// Adds a policy of the program itself, without a file. Returns the name by which find_policy()
-// finds it, "program:N"; reports show the policy's own name. Errors: as for load().
+// Adds a policy that the program itself defines, without a file. Returns "program:N", the name by
+// which find_policy() finds it; reports show the policy's own name. Errors: as for load().
 [[nodiscard]] Result<std::string> add(const e4replay::plugin::Policy& policy);
-// Forgets the name. Holders of the policy may go on using it.
+// Removes the name. Holders of the policy may continue to use it.
 void remove(std::string_view name);
 
-// Finds a policy by its name: a built-in one, one that the program added, or one from a file. The
-// name of a file is its path or its name in a directory of E4REPLAY_POLICY_PATH. Returns null when
+// Finds a policy by its name: a built-in one, one that the program added, or one from a file. A
+// file is named by its path, or by its name in a directory of E4REPLAY_POLICY_PATH. Returns null if
 // the name is unknown. Errors: as for load().
 [[nodiscard]] Result<const allocator::Policy*> find_policy(const std::string& name);
 
@@ -77,25 +77,25 @@ void remove(std::string_view name);
 struct Description {
   struct Rung {
     std::string name;     // the name of its criterion
-    std::string tunable;  // the tunable that only this rung reads; empty: no tunable
+    std::string tunable;  // the tunable that only this rung reads; empty if there is none
   };
   struct Tunable {
     std::string name, meaning;
     std::uint64_t fallback = 0, max = 0;
   };
   std::string name;
-  std::string kernel;  // the first policy with its kernel
+  std::string kernel;  // the built-in policy with the same kernel
   std::vector<Rung> rungs;
-  std::vector<Tunable> tunables;  // those that the file adds
+  std::vector<Tunable> tunables;  // the tunables that the file adds
 };
 [[nodiscard]] Description describe(const allocator::Policy& policy);
 // Makes a policy with this description that cannot decide, because its code is not loaded. Errors:
 // an invalid description.
 [[nodiscard]] Result<const allocator::Policy*> restore_policy(const Description& description);
 
-// find_file() returns the path of NAME.so in E4REPLAY_POLICY_PATH, a list of directories separated
-// by colons; empty if it is in none of them. files() returns all .so files there, by directory and
-// then by name.
+// find_file() returns the path of NAME.so in E4REPLAY_POLICY_PATH, a colon-separated list of
+// directories, or an empty string if it is in none of them. files() returns all .so files in these
+// directories, by directory and then by name.
 [[nodiscard]] std::string find_file(std::string_view name);
 [[nodiscard]] std::vector<std::string> files();
 

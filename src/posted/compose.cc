@@ -23,7 +23,7 @@ namespace bits = state::bitmap;
 using state::MbGroup;
 using Histogram = std::array<std::int64_t, stats::FreeExtents::kBuckets>;
 
-// Takes the values of two sources, which must be equal if both are known (not 0).
+// Merges the values of two sources, which must be equal if both are known (not 0).
 template <class T>
 Status agree(T& into, T other, const char* what, const char* whose) {
   if (other == 0) return {};
@@ -33,7 +33,7 @@ Status agree(T& into, T other, const char* what, const char* whose) {
   return {};
 }
 
-// Where free extents of a bitmap are counted by e2freefrag.
+// The bucket in which e2freefrag counts a free extent of `blocks` blocks.
 std::size_t bucket_of(std::uint64_t blocks) {
   return std::min<std::size_t>(std::bit_width(blocks), stats::FreeExtents::kBuckets - 1);
 }
@@ -89,7 +89,7 @@ class Composer {
     return {};
   }
 
-  // Of dumpe2fs without -h.
+  // Uses the free ranges that dumpe2fs prints without -h.
   Status use_ranges(const std::vector<BlockRange>& free) {
     std::vector<std::vector<std::uint64_t>> metadata(out_.bitmaps);
     for (GroupNumber group = 0; group < g_.groups; ++group)
@@ -110,7 +110,7 @@ class Composer {
     return check_against_ranges();
   }
 
-  // Other texts beside exact ranges.
+  // Compares the other texts with the exact ranges of dumpe2fs.
   Status check_against_ranges() {
     if (texts_.extents) {
       const Histogram off = histogram_off();
@@ -136,7 +136,7 @@ class Composer {
     return {};
   }
 
-  // How many extents each bucket of e2freefrag lacks.
+  // For each bucket of e2freefrag, the number of its extents less the number in the bitmaps.
   [[nodiscard]] Histogram histogram_off() const {
     Histogram out = {};
     for (const ExtentText::Bucket& bucket : texts_.extents->buckets)
@@ -150,7 +150,7 @@ class Composer {
     return out;
   }
 
-  // Of mb_groups.
+  // Uses the lines of mb_groups.
   Status use_lines() {
     const std::uint32_t largest = g_.block_bits + 1;
     if (texts_.extents)
@@ -182,8 +182,9 @@ class Composer {
         format_count(g_.clusters_in(line.number)));
   }
 
-  // Places the line in the group. If e2freefrag is to be honoured as well, takes the one of some
-  // random places that brings the extents nearest to its histogram.
+  // Places the line's free clusters in the group. If there is a text of e2freefrag, makes several
+  // random placements and takes the one that adds the fewest extents which its histogram does not
+  // have.
   GroupFit lay_out_line(const MbGroup& line, GroupNumber group, std::uint32_t largest) {
     std::vector<std::uint64_t>& words = out_.bitmaps[group];
     const std::uint32_t clusters = g_.clusters_in(group);
@@ -229,7 +230,7 @@ class Composer {
     out_.chosen.emplace_back("where in its group each free extent lies");
   }
 
-  // Groups that mb_groups lacks get the line of some other group.
+  // Groups that mb_groups lacks get the line of a random other group.
   Status invent_groups(const std::vector<bool>& there, std::uint32_t largest) {
     std::uint64_t invented = 0, left = 0;
     for (GroupNumber group = 0; group < g_.groups; ++group) {
@@ -262,7 +263,7 @@ class Composer {
     return {};
   }
 
-  // Of e2freefrag alone.
+  // Uses e2freefrag alone.
   Status use_extents() {
     std::vector<ClusterRun> usable;
     std::uint64_t at = 0;

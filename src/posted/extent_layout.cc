@@ -16,7 +16,7 @@ void shuffle(std::vector<T>& values, Rng& rng) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
 }
 
-// Adds `count` random lengths of `least` to `most`, which sum up to `sum`.
+// Appends to `out` `count` random lengths from `least` to `most` that add up to `sum`.
 bool add_lengths(std::uint64_t count, std::uint64_t sum, std::uint64_t least, std::uint64_t most,
                  Rng& rng, std::vector<std::uint64_t>& out) {
   if (count == 0) return sum == 0;
@@ -24,7 +24,7 @@ bool add_lengths(std::uint64_t count, std::uint64_t sum, std::uint64_t least, st
   std::uint64_t rest = sum - count * least;
   const std::uint64_t width = most - least;
   for (std::uint64_t left = count; left > 0; --left) {
-    // What the others can take at most must remain possible. Around the mean, both sides are alike.
+    // The remaining lengths must be able to take the rest. The range is symmetric around the mean.
     const std::uint64_t others = (left - 1) * width;
     const std::uint64_t low = rest > others ? rest - others : 0;
     const std::uint64_t high = std::min(rest, width);
@@ -77,19 +77,20 @@ Result<std::vector<std::uint64_t>> choose_lengths(const ExtentText& text, const 
   return out;
 }
 
-// Which extents lie in which part of the usable space.
+// Assigns extents to the parts of the usable space.
 class Sharing {
  public:
   Sharing(const std::vector<ClusterRun>& usable, Rng& rng) : usable_(usable), rng_(rng) {
     std::uint64_t sum = 0;
     for (const ClusterRun& part : usable) {
       ends_.push_back(sum += part.length);
-      room_.push_back(part.length + 1);  // each extent needs a used cluster behind it
+      room_.push_back(part.length + 1);  // each extent needs a used cluster after it
     }
     lengths_.resize(usable.size());
   }
 
-  // The longest extents come first. `tight`: in the part that it fills best; otherwise at random.
+  // Assigns an extent to a part. Must be called with the longest extents first. With `tight`, the
+  // extent goes to the part that it fills best, otherwise to a random one.
   bool put(std::uint64_t length, bool tight) {
     std::optional<std::size_t> part = tight ? best(length) : random(length);
     if (!part) part = best(length);
@@ -99,13 +100,13 @@ class Sharing {
     return true;
   }
 
-  // Extents in random order, with random distances.
+  // Returns the extents, in random order and at random distances within each part.
   std::vector<ClusterRun> spread() {
     std::vector<ClusterRun> out;
     for (std::size_t i = 0; i < usable_.size(); ++i) {
       std::vector<std::uint64_t>& lengths = lengths_[i];
       shuffle(lengths, rng_);
-      // The room that is left goes in front of the extents and behind the last one.
+      // Distributes the remaining room at random before, between and after the extents.
       std::vector<std::uint64_t> cuts(lengths.size());
       for (std::uint64_t& cut : cuts) cut = rng_.below(room_[i] + 1);
       std::ranges::sort(cuts);
@@ -144,7 +145,7 @@ class Sharing {
   std::vector<std::vector<std::uint64_t>> lengths_;
 };
 
-// Moves extents between their neighbours until there are as many free chunks as wanted.
+// Moves extents between their neighbours until the number of free chunks is the wanted one.
 class ChunkMover {
  public:
   ChunkMover(std::vector<ClusterRun>& free, const Geometry& geometry, std::uint64_t chunk_blocks)
@@ -168,7 +169,7 @@ class ChunkMover {
   }
 
  private:
-  // Whole aligned chunks, from block 0 of the device.
+  // The number of whole aligned chunks in the run. Chunks are aligned to block 0 of the device.
   [[nodiscard]] std::uint64_t chunks_in(const ClusterRun& run) const {
     const std::uint64_t first = geometry_.first_data_block + geometry_.to_blocks(run.first);
     const std::uint64_t last = geometry_.first_data_block + geometry_.to_blocks(run.end());
@@ -186,7 +187,7 @@ class ChunkMover {
     if (i + 1 < free_.size() && free_[i + 1].first < part->end())
       high = std::min(high, free_[i + 1].first - 1 - run.length);
     const std::uint64_t before = chunks_in(run);
-    // Beyond a chunk, places repeat.
+    // Places a whole chunk apart give the same count.
     const std::uint64_t places = std::min(high - low + 1, geometry_.to_clusters(chunk_));
     const std::uint64_t from = low + rng.below(high - low + 2 - places);
     const std::uint64_t begin = rng.below(places);

@@ -8,10 +8,10 @@
 #include "util/rng.h"
 #include "util/status.h"
 
-// Places free extents so that e2freefrag prints a given text again.
+// Places free extents so that e2freefrag prints a given text for them.
 namespace e4r::posted {
 
-// Clusters, numbered across all groups.
+// A run of clusters, numbered across all groups.
 struct ClusterRun {
   std::uint64_t first = 0, length = 0;
   [[nodiscard]] std::uint64_t end() const { return first + length; }
@@ -22,10 +22,11 @@ struct ExtentLayout {
   std::uint64_t free_chunks = 0;  // as e2freefrag counts them
 };
 
-// `usable`: where free clusters may be; ascending, with a cluster between each two. The text is of
-// a file system with these blocks and clusters. Which lengths the extents of a bucket have, and
-// where they lie, is random. The number of free chunks is that of the text if places are found for
-// it. Errors: no clusters can have these extents; no room for all of them.
+// `usable`: the runs in which clusters may be free, ascending, with at least one cluster between
+// any two. The text must describe a file system with these blocks and clusters. The lengths of the
+// extents within a bucket and their places are random. The number of free chunks is that of the
+// text if suitable places are found. Errors: no clusters can have these extents; no room for all of
+// them.
 [[nodiscard]] Result<ExtentLayout> lay_out_extents(const ExtentText& text, const Geometry& geometry,
                                                    const std::vector<ClusterRun>& usable, Rng& rng);
 

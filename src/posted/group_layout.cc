@@ -16,8 +16,9 @@ namespace bits = state::bitmap;
 using state::MbGroup;
 
 // Places chunks from the largest order down. A chunk lies at a multiple of its size. Two chunks
-// that are halves of one would be one chunk, so they never both are free. A chunk that touches
-// another one is part of the same extent. With C chunks, E extents need C - E such touches.
+// that are halves of the same larger chunk would merge into it, so they are never both free. A
+// chunk that touches another one is part of the same extent. With C chunks, E extents need C - E
+// such touches.
 class GroupPlacer {
  public:
   GroupPlacer(const MbGroup& line, std::uint32_t largest, std::uint32_t clusters,
@@ -36,7 +37,7 @@ class GroupPlacer {
     needs_first_ = exact_first;
   }
 
-  // Whether all chunks found their places.
+  // Returns whether all chunks found places.
   bool place() {
     if (needs_first_ && !first_order_) return false;
     if (first_order_ && !take(line_.first_free, *first_order_)) return false;
@@ -54,7 +55,7 @@ class GroupPlacer {
     return touches_ == 0;
   }
 
-  // Bits of what is in use.
+  // Writes the bitmap: a set bit is a cluster in use.
   void write(std::span<std::uint64_t> words) const {
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = ~free_[i];
   }
@@ -64,7 +65,8 @@ class GroupPlacer {
     return at < clusters_ && bits::test(free_, at);
   }
 
-  // Whether the chunk is inside the group, and nothing of it is taken or barred.
+  // Whether the chunk is inside the group, no part of it is taken or barred, and it does not merge
+  // with its other half.
   [[nodiscard]] bool fits(std::uint32_t at, std::uint32_t order) const {
     const std::uint32_t length = 1u << order;
     if (at % length != 0 || at + length > clusters_ || at < line_.first_free) return false;
@@ -74,7 +76,7 @@ class GroupPlacer {
     return half + length > clusters_ || !bits::all_set(free_, half, length);
   }
 
-  // How many free chunks it would touch.
+  // How many free chunks the chunk would touch.
   [[nodiscard]] std::uint32_t touches_at(std::uint32_t at, std::uint32_t order) const {
     return (at > 0 && is_free(at - 1) ? 1 : 0) + (is_free(at + (1u << order)) ? 1 : 0);
   }
@@ -88,7 +90,7 @@ class GroupPlacer {
     return true;
   }
 
-  // An order of a chunk that can begin at the first free cluster.
+  // The order of a chunk that can begin at the first free cluster; a random one if several can.
   std::optional<std::uint32_t> order_at_first() {
     std::vector<std::uint32_t> orders;
     for (std::uint32_t order = 0; order < MbGroup::kOrders; ++order)
@@ -107,17 +109,17 @@ class GroupPlacer {
     const bool bridging = touches_ > chunks_;  // some chunk must join two extents
     if (bridging) return place_somewhere(order, 2) || place_somewhere(order, 1);
     if (place_somewhere(order, begins ? 0 : 1)) return true;
-    // The other kind leaves the count of touches for later chunks to put right.
+    // Takes the other kind of place. Later chunks then correct the number of touches.
     if (!begins) return place_somewhere(order, 0);
     return touches_ > 0 && place_somewhere(order, 1);
   }
 
-  // A random place that touches so many chunks.
+  // Takes a random place at which the chunk touches `touched` free chunks.
   bool place_somewhere(std::uint32_t order, std::uint32_t touched) {
     return touched == 0 ? place_apart(order) : place_at_an_end(order, touched);
   }
 
-  // Some tries, then all places from a random one on.
+  // Tries random places first, then all places, beginning at a random one.
   bool place_apart(std::uint32_t order) {
     const std::uint32_t places = clusters_ >> order;
     if (places == 0) return false;
@@ -134,7 +136,7 @@ class GroupPlacer {
     return false;
   }
 
-  // In front of an extent or behind it, beginning with the extents behind a random place.
+  // Takes a place right before or after an extent, beginning with the extents after a random place.
   bool place_at_an_end(std::uint32_t order, std::uint32_t touched) {
     const auto begin = static_cast<std::uint32_t>(rng_.below(clusters_));
     return place_at_an_end_in(begin, clusters_, order, touched) ||
@@ -158,7 +160,7 @@ class GroupPlacer {
 
   const MbGroup& line_;
   std::uint32_t largest_, clusters_;
-  std::vector<std::uint64_t> barred_;  // where nothing free may be
+  std::vector<std::uint64_t> barred_;  // clusters that must not become free
   std::vector<std::uint64_t> free_;
   unsigned ends_;
   Rng& rng_;
@@ -168,7 +170,7 @@ class GroupPlacer {
   std::optional<std::uint32_t> first_order_;
 };
 
-// What a kernel would print of the group, its number aside.
+// The line that a kernel would print for the group, except for the group's number.
 MbGroup line_of(std::span<const std::uint64_t> words, std::uint32_t clusters,
                 std::uint32_t largest) {
   MbGroup out;
@@ -204,7 +206,7 @@ std::string_view contradiction_in(const MbGroup& line, std::uint32_t largest) {
 
 GroupFit lay_out_group(const MbGroup& line, std::uint32_t largest, std::uint32_t clusters,
                        std::span<std::uint64_t> words, unsigned ends, Rng& rng) {
-  // Most often a group that nothing was allocated in is as mke2fs made it.
+  // A group in which nothing was ever allocated usually is still as mke2fs made it.
   const MbGroup untouched = line_of(words, clusters, largest);
   if (same_counters(untouched, line))
     return untouched.first_free == line.first_free ? GroupFit::all : GroupFit::counters;
@@ -216,7 +218,7 @@ GroupFit lay_out_group(const MbGroup& line, std::uint32_t largest, std::uint32_t
   std::vector<std::uint64_t> made(words.size());
   for (int i = 0; i < kTries; ++i) {
     const bool exact_first = i < kFirstTries;
-    // What does not fit in one way may do so in another one.
+    // Chunks that do not fit with one share of ends may fit with another.
     const unsigned how = i < 2 * kFirstTries ? ends : 30 + static_cast<unsigned>(rng.below(40));
     GroupPlacer placer(line, largest, clusters, words, exact_first, how, rng);
     if (!placer.place()) continue;

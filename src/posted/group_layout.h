@@ -10,25 +10,26 @@
 // Places the free clusters of a group so that a kernel prints a given line of mb_groups for it.
 namespace e4r::posted {
 
-// What of the line the group has. A line that a kernel printed while the file system was in use may
-// name a first free cluster that is in use itself.
+// How much of an mb_groups line the group reproduces. If the kernel printed the line while the file
+// system was in use, the first free cluster that it names may itself be in use.
 enum class GroupFit : std::uint8_t {
-  none,      // no place was found for all of it
-  counters,  // free clusters, free extents, and chunks of each order
-  all,       // the first free cluster, too
+  none,      // no layout was found
+  counters,  // free clusters, free extents, and the chunks of each order
+  all,       // also the first free cluster
 };
 
-// A line that no group can have. `largest`: the order of the largest chunk that a kernel counts.
-// Returns the reason, or an empty view.
+// Why no group can have this line, or an empty view. `largest`: the order of the largest chunk that
+// a kernel counts.
 [[nodiscard]] std::string_view contradiction_in(const state::MbGroup& line, std::uint32_t largest);
 
-// An extent is its largest chunks with smaller ones at both ends. Where the ends of extents are
-// random, half of them have a chunk of a given smaller order: this share, in percent.
+// An extent consists of its largest chunks and smaller ones at both ends. If the ends of extents
+// are random, half of them have a chunk of any given smaller order. This is that share, in percent.
 inline constexpr unsigned kRandomEnds = 50;
 
-// `words` has the bits of what must be in use (metadata), and of what lies behind the group's end.
-// Sets the bits of all that is in use. Which of the possible places free chunks get is random.
-// Unless it returns none, `words` is as the line says.
+// On entry, the set bits of `words` are the clusters that must be in use (metadata) and those after
+// the group's end. On return, they are all clusters in use. The places of the free chunks are
+// chosen at random among the possible ones. Unless the result is GroupFit::none, `words` agrees
+// with the line.
 [[nodiscard]] GroupFit lay_out_group(const state::MbGroup& line, std::uint32_t largest,
                                      std::uint32_t clusters, std::span<std::uint64_t> words,
                                      unsigned ends, Rng& rng);

@@ -32,8 +32,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-// "Key: value" of the lines; empty: there is no such line. `indented`: only lines that begin with
-// the key otherwise.
+// The value of the line "KEY: VALUE". Empty if there is no such line.
 std::string_view value_of(const std::vector<std::string>& lines, std::string_view key) {
   for (const std::string_view line : lines)
     if (line.starts_with(key) && line.substr(key.size()).starts_with(':'))
@@ -41,7 +40,7 @@ std::string_view value_of(const std::vector<std::string>& lines, std::string_vie
   return {};
 }
 
-// The number at the begin of a text: 547274 of "547274 (52.2%)".
+// The number at the beginning of the string: 547274 for "547274 (52.2%)".
 std::optional<std::uint64_t> leading_number(std::string_view text) {
   const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = parse_u64(text.substr(0, end));
@@ -56,14 +55,14 @@ Status put_number(const std::vector<std::string>& lines, std::string_view key,
   return {};
 }
 
-// Bytes of "4K", "512K", "1G".
+// The number of bytes in "4K", "512K" or "1G".
 std::optional<std::uint64_t> size_in(std::string_view text) {
   const auto size = parse_size(trimmed(text));
   return size.ok() ? std::optional(*size) : std::nullopt;
 }
 
-// "    8K...   16K-  :    68     165    0.03%". The last size is absent in the last bucket that
-// e2freefrag has.
+// Parses "    8K...   16K-  :    68     165    0.03%". The last bucket of e2freefrag has no second
+// size.
 std::optional<ExtentText::Bucket> bucket_in(std::string_view line, std::uint32_t block_size) {
   const auto dots = line.find("...");
   const auto colon = line.find(':');
@@ -128,7 +127,7 @@ Result<ExtentText> read_extents(const std::vector<std::string>& lines) {
   return out;
 }
 
-// The ranges of "  Free blocks: 9249-32767, 40000".
+// Parses the ranges of "  Free blocks: 9249-32767, 40000".
 Status add_ranges(std::string_view list, std::uint64_t blocks, std::vector<BlockRange>& out) {
   while (!list.empty()) {
     const auto comma = std::min(list.find(','), list.size());
@@ -193,7 +192,7 @@ Status add_groups(std::string_view text, Texts& texts) {
   return {};
 }
 
-// Of mb_stats: what stands behind the slash of "buddies_generated: 32/32".
+// The number of groups from mb_stats: the number after the slash of "buddies_generated: 32/32".
 std::optional<std::uint64_t> groups_of_stats(std::string_view text) {
   constexpr std::string_view kKey = "buddies_generated:";
   const auto at = text.find(kKey);
@@ -243,7 +242,7 @@ std::vector<std::string> mke2fs_arguments(const SuperblockText& s) {
     out.emplace_back(option);
     out.push_back(std::move(value));
   };
-  // The first one is said again by a journal that is to be replayed, the second one by the kernel.
+  // needs_recovery is set again by a journal that must be replayed, orphan_present by the kernel.
   const std::set<std::string> kStates = {"needs_recovery", "orphan_present", "journal_dev"};
   std::string features = "none";
   for (const std::string& feature : s.features)
