@@ -21,18 +21,19 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = Freeze::Clock;
 
-// Another recorder or a backup may have frozen the file system for a moment.
+// Another recorder or a backup may have frozen the file system briefly.
 constexpr milliseconds kPatience{2000};
 constexpr milliseconds kPause{20};
 
 // The guard's report on FIFREEZE, sent once.
 struct Outcome {
-  int failed = 0;  // errno of FIFREEZE; ETIMEDOUT: it took too long and is thawed again
+  int failed = 0;  // errno of FIFREEZE; ETIMEDOUT if it took too long and the file system is thawed
+                   // again
   Clock::time_point began;
 };
 
-// Closes all other descriptors: the guard must not keep the recorder's files open, above all trace
-// buffers. Kernels before 5.9 lack close_range(), and closefrom() needs it only for speed.
+// Closes all other descriptors. The guard must not keep the recorder's files open, above all trace
+// buffers. Kernels before 5.9 lack close_range(), but closefrom() needs it only for speed.
 void close_others(int one, int other) {
   const int high = std::max(one, other);
   for (int fd = 3; fd < high; ++fd)
@@ -45,7 +46,8 @@ int round_up_ms(Clock::duration time) {
       std::min<std::int64_t>(std::chrono::ceil<milliseconds>(time).count(), INT32_MAX), 0));
 }
 
-// Waits for a message from the recorder or for its end. Returns whether either came in time.
+// Waits for a message from the recorder or for the recorder's end. Returns whether either came in
+// time.
 bool hears(int line, milliseconds most) {
   const Clock::time_point until = Clock::now() + most;
   pollfd wait = {line, POLLIN, 0};
@@ -55,7 +57,7 @@ bool hears(int line, milliseconds most) {
   }
 }
 
-// Thaws; EINVAL means that it is not frozen.
+// Thaws the file system. EINVAL means that it is not frozen.
 bool thaw_fd(int fd) {
   return ::ioctl(fd, FITHAW, 0) == 0 || errno == EINVAL;
 }
@@ -70,11 +72,11 @@ Outcome freeze(int fd, int line) {
   return out;
 }
 
-// The guard's work, in a forked process that may only call async-signal-safe functions. A byte on
-// the line means that the recorder has thawed the file system.
+// The guard's main function. It runs in a forked process and may call only async-signal-safe
+// functions. A byte on the line means that the recorder has thawed the file system.
 [[noreturn]] void guard(int fd, int line, milliseconds most) {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
-  ::setsid();  // leaves the terminal's session, which may be stopped
+  ::setsid();  // leaves the terminal's session, which job control may stop
   close_others(fd, line);
   if (hears(line, milliseconds(0))) ::_exit(1);  // the recorder has ended already
   Outcome outcome = freeze(fd, line);
@@ -114,7 +116,7 @@ Status Freeze::start_guard() {
   return guard_ < 0 ? error("cannot start a process: {}", errno_text(errno)) : Status();
 }
 
-// Waits for the guard's report on FIFREEZE. Continues a guard that was stopped.
+// Waits for the guard to report on FIFREEZE. Resumes a guard that was stopped.
 Status Freeze::hear_of_guard() {
   while (!hears(line_.get(), most_ + std::chrono::seconds(1))) ::kill(guard_, SIGCONT);
   Outcome outcome;
@@ -134,7 +136,7 @@ Status Freeze::hear_of_guard() {
   return error("{}: the process that had to freeze and thaw it was killed: record again", point_);
 }
 
-// The guard ends at once, unless it was stopped.
+// The guard ends at once. If it was stopped, it must be resumed first.
 void Freeze::wait_for_guard() {
   if (guard_ <= 0) return;
   ::kill(guard_, SIGCONT);
@@ -149,11 +151,11 @@ Result<Freeze> Freeze::begin(const std::string& mount_point, milliseconds most) 
   out.most_ = most;
   out.frozen_ = Fd(::open(mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.frozen_.is_open()) return error("{}: {}", mount_point, errno_text(errno));
-  ::syncfs(out.frozen_.get());  // writes back early, so that the freeze need not wait for it
+  ::syncfs(out.frozen_.get());  // starts writeback early, so that the freeze need not wait for it
   Status status = out.start_guard();
   if (status.ok()) status = out.hear_of_guard();
   if (status.ok()) return out;
-  out.frozen_ = Fd();  // nothing is frozen
+  out.frozen_ = Fd();  // nothing is frozen here
   out.line_ = Fd();
   out.wait_for_guard();
   return std::move(status).error();
@@ -171,7 +173,7 @@ Status Freeze::end() {
   const int failed = errno;
   ended_ = Clock::now();
   frozen_ = Fd();
-  // Closing the line without a message makes the guard keep trying.
+  // Closing the line without a message makes the guard continue to try.
   if (!done && failed != EINVAL) {
     line_ = Fd();
     guard_ = -1;

@@ -12,15 +12,15 @@
 namespace e4r::record {
 
 // A frozen file system (FIFREEZE, ioctl_fsfreeze): its journal is flushed, and writers wait. A
-// separate process, the guard, performs the freeze, so it always knows whether something must be
-// thawed, whatever happens to this process. The guard thaws when the time is up or when this
-// process has ended. If the guard is gone, this process thaws. Movable.
+// separate process, the guard, performs the freeze, so the guard always knows whether it must thaw,
+// whatever happens to this process. The guard thaws when the time is up or when this process has
+// ended. If the guard is gone, this process thaws. Movable.
 class Freeze {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Freezes the file system mounted at `mount_point` for at most `most`, including the flush. If
-  // the flush takes longer, thaws the file system and returns an Error.
+  // Freezes the file system mounted at `mount_point` for at most `most`, which includes the flush.
+  // If the flush takes longer, thaws the file system and returns an Error.
   [[nodiscard]] static Result<Freeze> begin(const std::string& mount_point,
                                             std::chrono::milliseconds most);
   Freeze(Freeze&& other) noexcept { swap(other); }
@@ -33,7 +33,7 @@ class Freeze {
   // Thaws the file system. Fails if writers had to wait longer than `most`: data read in the
   // meantime may then be from different moments.
   [[nodiscard]] Status end();
-  // The time for which writers have waited so far, or waited in the end.
+  // How long writers have waited so far; after end(), how long they waited altogether.
   [[nodiscard]] std::chrono::duration<double> lasted() const {
     return (frozen_.is_open() ? Clock::now() : ended_) - began_;
   }

@@ -75,7 +75,7 @@ class BpfReader final : public InputReader {
     return 0;
   }
 
-  // Makes an Error from libbpf's failure.
+  // Makes an Error from a libbpf failure.
   static Error fail(std::string_view what) {
     const int errnum = errno;
     const std::string why = complaint().empty() ? "" : " (" + complaint() + ")";
@@ -84,7 +84,7 @@ class BpfReader final : public InputReader {
     return error("cannot {}: {}{}", what, errno_text(errnum), why);
   }
 
-  // The map that holds the program's variables of that section.
+  // Returns the map that holds the program's variables of that section.
   [[nodiscard]] bpf_map* section(std::string_view name) const {
     bpf_map* map = nullptr;
     bpf_object__for_each_map(map, object_.get()) {

@@ -11,8 +11,9 @@
 
 namespace e4r::record {
 
-// Loads a BPF program into the running kernel that reads what the events of allocations do not
-// print (bpf/inputs.bpf.c). The kernel unloads it when this object or the process ends.
+// A BPF program in the running kernel that reads the inputs of allocations which the kernel's
+// events do not print (bpf/inputs.bpf.c). The kernel unloads it when this object is destroyed or
+// the process ends.
 class InputReader {
  public:
   // `dev` is the file system's device. The Error names what is missing: support in this build,
@@ -22,7 +23,7 @@ class InputReader {
   virtual ~InputReader() = default;
 
   using Sink = std::function<void(const e4r_input&)>;
-  // Passes the inputs since the last call to `sink`. Inputs for which the buffer had no room are
+  // Passes the inputs since the last call to `sink`. Inputs that did not fit in the buffer are
   // lost.
   [[nodiscard]] virtual Status read(const Sink& sink) = 0;
 };

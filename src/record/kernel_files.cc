@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file of the file system in procfs; empty if it does not exist.
+// The content of a file that the file system has in procfs. Empty if there is no such file.
 std::string read_proc(const std::string& device_name, std::string_view name) {
   auto text = read_file(fmt::format("/proc/fs/ext4/{}/{}", device_name, name));
   return text.ok() ? *std::move(text) : std::string();

@@ -7,7 +7,7 @@
 
 #include "util/status.h"
 
-// The kernel's information about itself and about a mounted ext4 file system
+// Information that the kernel gives about itself and about a mounted ext4 file system
 // (Documentation/admin-guide/ext4.rst and Documentation/ABI/testing/sysfs-fs-ext4 of Linux 6.1).
 namespace e4r::record {
 
@@ -18,13 +18,13 @@ namespace e4r::record {
 [[nodiscard]] std::string read_options(const std::string& device_name);
 
 // Reads the files in /proc/fs/ext4/NAME that describe the file system's space: mb_groups,
-// mb_structs_summary, mb_stats, options. The key is the file's name. Leaves out files that the
-// kernel lacks, and mb_stats while it is off. Reading mb_groups makes the kernel load every group's
-// buddy.
+// mb_structs_summary, mb_stats, options. The map's key is the file's name. Leaves out files that
+// the kernel lacks, and mb_stats while it is off. Reading mb_groups makes the kernel load every
+// group's buddy.
 [[nodiscard]] std::map<std::string, std::string> read_kernel_files(const std::string& device_name);
 
 // Returns the tunables, one a line as "mb_max_to_scan:200", and the number of possible CPUs.
-// e4replay reads this text with --tunables.
+// `e4replay --tunables` reads this text.
 [[nodiscard]] std::string read_tunables(const std::string& device_name);
 
 // A parsed CPU list: "0-3,8" has 5 CPUs, the last of them 8.
@@ -33,7 +33,7 @@ struct CpuList {
   std::uint32_t last = 0;
 };
 [[nodiscard]] CpuList parse_cpu_list(const std::string& text);
-// The CPUs that may ever come online. The count is 0 if sysfs does not tell.
+// The CPUs that can ever come online. The count is 0 if sysfs does not list them.
 [[nodiscard]] CpuList possible_cpus();
 
 [[nodiscard]] bool is_rotational(const std::string& device_name);

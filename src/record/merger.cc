@@ -72,7 +72,7 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// Input and event are made within microseconds, unless the thread is preempted in between.
+// An input and its event are made within microseconds, unless the thread is preempted in between.
 constexpr std::uint64_t kApartNs = 100'000'000;
 
 std::uint32_t kind_of(const Event& event) {
@@ -121,8 +121,8 @@ std::uint16_t InputJoin::cpu_of_group(std::uint64_t offset, std::uint16_t seen_o
 void InputJoin::set_group_cpu(std::span<Event> events, const Event& closing,
                               const e4r_input& input) {
   if (input.group_offset == 0) return;
-  // The kernel chooses the group right after the request's event. It may search for long, and the
-  // thread may end on another CPU.
+  // The kernel chooses the group right after the request's event, so the request's CPU counts. The
+  // search may take long, and the thread may finish it on another CPU.
   const auto request = open_.find(closing.pid);
   if (request == open_.end()) {
     cpu_of_group(input.group_offset, closing.cpu);

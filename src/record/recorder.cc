@@ -26,7 +26,7 @@
 namespace e4r::record {
 namespace {
 
-// The most that is lost if the recorder is killed.
+// The longest period that is lost if the recorder is killed.
 constexpr std::chrono::seconds kFlushEvery{1};
 
 Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& volume) {
@@ -77,7 +77,7 @@ Result<SoFar> Recorder::pump() {
   E4R_CHECK(take_events(false));
   if (Steady::now() - last_flush_ >= kFlushEvery) {
     last_flush_ = Steady::now();
-    E4R_CHECK(output_.check());  // a later write would hide a truncation
+    E4R_CHECK(output_.check());  // must come before further writes, which would hide a truncation
     E4R_CHECK(writer_->flush());
     E4R_CHECK(output_.check());
     look_around();
@@ -124,7 +124,7 @@ Status Recorder::prepare_tracing() {
   return {};
 }
 
-// Notes what happened to the file system since the last look, and keeps it for the capture.
+// Notes changes to the file system since the last look, for the user and for the capture.
 void Recorder::look_around() {
   for (std::string& change : watch_->look()) {
     notes_.push_back(fmt::format("{}: {}", options_.target, change));
@@ -132,7 +132,7 @@ void Recorder::look_around() {
   }
 }
 
-// Starts reading inputs. The recording goes on without them.
+// Starts reading inputs. If that fails, the recording continues without them.
 void Recorder::see_inputs() {
   auto reader = InputReader::create(volume_.dev, options_.clock);
   if (reader.ok())
@@ -203,8 +203,8 @@ void Recorder::not_quiet(const Error& why) {
                   why.message));
 }
 
-// Freezes the file system while taking events: the flush before it can take long and makes
-// events. Returns nothing if the freeze fails.
+// Freezes the file system. Takes events meanwhile, because the flush before the freeze can take
+// long and causes events. Returns nothing if the freeze fails.
 Result<std::optional<Freeze>> Recorder::freeze_while_reading(const std::string& mount_point) {
   constexpr std::chrono::milliseconds kTick{20};
   auto frozen = std::async(std::launch::async,

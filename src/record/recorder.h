@@ -29,8 +29,8 @@ struct RecorderOptions {
   std::size_t buffer_kb = 4096;
   std::chrono::milliseconds max_freeze{2000};
   bool full = false;    // record file sizes and open writers, which no event carries (InputReader)
-  bool settle = false;  // first drop inodes from the cache, and with them preallocations
-  std::string command;  // the command that will run, for the capture's facts
+  bool settle = false;  // first drop inodes from the cache, and with them their preallocations
+  std::string command;  // the command that will run, as a fact of the capture
   std::string program;  // name and version of the recording program
 };
 
@@ -39,15 +39,15 @@ struct SoFar {
   std::uint64_t events = 0;
   std::uint64_t lost = 0;
   std::uint64_t file_bytes = 0;
-  std::size_t buffer_kb = 0;  // for each CPU
+  std::size_t buffer_kb = 0;  // for one CPU
 };
 
-// Records one file system into an .e4c file. However the object ends, the machine returns to its
-// earlier state: the tracing instance is removed, the file system thawed, mb_stats restored.
+// Records one file system into an .e4c file. On destruction, the machine returns to its earlier
+// state: the tracing instance is removed, the file system is thawed, and mb_stats is restored.
 class Recorder {
  public:
-  // Takes the start image and starts tracing. Fails if anything required is unavailable, and then
-  // leaves no file.
+  // Takes the start image and starts tracing. Fails and leaves no file if anything required is
+  // unavailable.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(const RecorderOptions& options);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -55,18 +55,18 @@ class Recorder {
 
   [[nodiscard]] const Volume& volume() const { return volume_; }
   [[nodiscard]] const capture::StartFacts& facts() const { return facts_; }
-  // Messages for the user: requested features that are unavailable here, and events in the life of
-  // the file system. Each call may add some.
+  // Messages for the user: requested features that are unavailable here, and changes to the file
+  // system such as an unmount. Each call may add some.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   // Bytes read for the start image.
   [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
 
   // Takes over new events. Call it several times a second. An Error, such as a lost or full output,
-  // ends the recording; the file so far stays readable.
+  // ends the recording; what has been written stays readable.
   [[nodiscard]] Result<SoFar> pump();
-  // Ends the recording and removes the file, which holds nothing worth keeping.
+  // Ends the recording and removes the file, because it holds nothing worth keeping.
   void abandon();
-  // Ends the recording and completes the file. EndFacts explains `reason` and `exit_status`.
+  // Ends the recording and completes the file. For `reason` and `exit_status` see EndFacts.
   [[nodiscard]] Result<capture::EndFacts> finish(const std::string& reason,
                                                  std::optional<std::int64_t> exit_status);
 
@@ -91,7 +91,7 @@ class Recorder {
   Snapshot snapshot_ = Snapshot::automatic;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::unique_ptr<Tracer> tracer_;
-  std::unique_ptr<InputReader> inputs_;  // null: inputs are not recorded
+  std::unique_ptr<InputReader> inputs_;  // null if inputs are not recorded
   InputJoin join_;
   OutputWatch output_;
   std::optional<VolumeWatch> watch_;

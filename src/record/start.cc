@@ -23,7 +23,7 @@ constexpr std::array kSnapshots = {
 Result<Start> take_frozen(const Volume& volume, Snapshot snapshot,
                           std::chrono::milliseconds max_freeze, Tracer& tracer) {
   if (snapshot == Snapshot::freeze) capture::StartImage::warm(volume.device_path);
-  static_cast<void>(read_kernel_files(volume.device_name));  // loads the buddies
+  static_cast<void>(read_kernel_files(volume.device_name));  // makes the kernel load the buddies
   Start out;
   E4R_TRY(Freeze freeze, Freeze::begin(volume.mount->point, max_freeze));
   E4R_CHECK(tracer.on());

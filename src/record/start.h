@@ -18,11 +18,11 @@ namespace e4r::record {
 
 // The source of the start image.
 enum class Snapshot : std::uint8_t {
-  automatic,  // freeze if mounted, otherwise unmounted
+  automatic,  // freeze if the file system is mounted, otherwise unmounted
   freeze,     // the mounted file system, frozen while its bitmaps are read
   reflink,    // a reflinked copy of the loop device's file, made during a freeze
-  unmounted,  // the device, before its mount
-  none,       // no start image: a replay needs one from elsewhere
+  unmounted,  // the device, before it is mounted
+  none,       // no start image: a replay needs one from another source
 };
 [[nodiscard]] Result<Snapshot> parse_snapshot(const std::string& name);
 [[nodiscard]] const char* snapshot_name(Snapshot snapshot);
@@ -41,10 +41,10 @@ struct Start {
 [[nodiscard]] Result<Start> take_start(const Volume& volume, Snapshot snapshot,
                                        std::chrono::milliseconds max_freeze, Tracer& tracer);
 
-// What a capture says of the running kernel, the machine and the file system.
+// A capture's facts about the running kernel, the machine and the file system.
 [[nodiscard]] capture::StartFacts describe_machine(const Volume& volume, TraceClock clock);
 
-// The tunables, and the line of /proc/mounts, which also holds settings.
+// The tunables, and the file system's line of /proc/mounts, which also contains settings.
 [[nodiscard]] std::string noted_tunables(const Volume& volume);
 
 }  // namespace e4r::record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/tracer.h"
 
-extern "C" {  // kbuffer.h does not declare its functions so
+extern "C" {  // kbuffer.h itself does not declare its functions as C
 #include <kbuffer.h>
 }
 
@@ -51,7 +51,8 @@ Result<std::string> instances_place() {
   return std::string(root) + "/instances";
 }
 
-// Locks a directory. Returns a closed descriptor if it is locked elsewhere or does not exist.
+// Locks a directory. Returns a closed descriptor if another process has locked it or it does not
+// exist.
 Fd lock(const std::string& directory, int how) {
   Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   while (fd.is_open() && ::flock(fd.get(), how) != 0)
@@ -61,7 +62,7 @@ Fd lock(const std::string& directory, int how) {
 
 struct Known {
   InstanceName name;
-  bool lives = false;  // its recorder holds its lock
+  bool lives = false;  // its recorder still holds the lock
 };
 
 // The instances of all recorders, including this process.
@@ -80,7 +81,7 @@ Result<std::vector<Known>> known_instances(const std::string& place) {
   return out;
 }
 
-// Whether a recorder of the device has switched on the kernel's counting.
+// Whether a recorder of the device has made the kernel count mb_stats.
 bool counts_for(const std::vector<Known>& known, const std::string& device_name, bool living_only) {
   for (const Known& one : known)
     if (one.name.device_name == device_name && one.name.counts && (one.lives || !living_only))
@@ -88,7 +89,7 @@ bool counts_for(const std::vector<Known>& known, const std::string& device_name,
   return false;
 }
 
-// Retries while busy: a recorder killed just before may not have released the instance yet.
+// Retries while busy: a recorder that has just been killed may not have released the instance yet.
 Status destroy(tracefs_instance* instance, const std::string& name) {
   tracefs_trace_off(instance);
   int failed = EBUSY;
@@ -113,7 +114,7 @@ Status thaw_device(const std::string& device_name, std::vector<std::string>& don
 Status put_back(const InstanceName& gone, const std::string& place,
                 std::vector<std::string>& done) {
   E4R_TRY(const auto known, known_instances(place));
-  bool recorded = false;  // by a living recorder, which may have frozen it
+  bool recorded = false;  // a living recorder, which may have frozen it, records the device
   for (const Known& one : known) recorded |= one.lives && one.name.device_name == gone.device_name;
   if (!recorded) E4R_CHECK(thaw_device(gone.device_name, done));
   const std::string name = to_string(gone);
@@ -146,7 +147,7 @@ bool parse_instance_name(std::string_view text, InstanceName& name) {
 }
 
 Status find_tracefs() {
-  static Fd mount;  // a mount for this process alone
+  static Fd mount;  // a mount that only this process sees
   if (mount.is_open() || is_mounted("tracefs")) return {};
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context.is_open() ||
@@ -168,7 +169,8 @@ Result<Instance> Instance::create(const std::string& device_name) {
   Instance out({static_cast<int>(::getpid()), device_name,
                 is_stats_off(device_name) || counts_for(known, device_name, false)});
   E4R_CHECK(out.make(place));
-  // The name announces the change before it is made, so it can be undone after a kill.
+  // Renames the instance before the change is made, so the change can be undone if this process is
+  // killed.
   if (out.name_.counts) switch_stats(device_name, true);
   return out;
 }
@@ -278,7 +280,7 @@ class TracefsTracer final : public Tracer {
   [[nodiscard]] std::size_t buffer_kb() const override { return buffer_kb_; }
 
  private:
-  // Makes an Error from libtracefs's failure.
+  // Makes an Error from a libtracefs failure.
   static Error fail(std::string_view what) {
     return error("cannot {}: {}", what, errno_text(errno));
   }
@@ -333,7 +335,7 @@ class TracefsTracer final : public Tracer {
     for (std::uint32_t number = 0, last = possible_cpus().last; number <= last; ++number) {
       CpuBuffer cpu;
       cpu.number = static_cast<int>(number);
-      // O_CLOEXEC keeps a recorded command from holding it open.
+      // O_CLOEXEC keeps a recorded command from inheriting the descriptor.
       const std::string file = fmt::format("per_cpu/cpu{}/trace_pipe_raw", number);
       const int fd = tracefs_instance_file_open(instance_.get(), file.c_str(),
                                                 O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -366,7 +368,7 @@ class TracefsTracer final : public Tracer {
     }
   }
 
-  // The marker precedes the first event of the page after the gap.
+  // The loss marker precedes the first event of the page after the gap.
   Status note_losses(std::size_t index) {
     CpuBuffer& cpu = buffers_[index];
     const int missed = kbuffer_missed_events(cpu.page.get());
@@ -383,7 +385,7 @@ class TracefsTracer final : public Tracer {
     return grow();
   }
 
-  // The kernel's own count is exact, even if a marker has no number.
+  // The kernel's own count is exact, even if a loss marker has no number.
   void add_losses(const CpuBuffer& cpu) {
     const std::string file = fmt::format("per_cpu/cpu{}/stats", cpu.number);
     char* text = tracefs_instance_file_read(instance_.get(), file.c_str(), nullptr);
@@ -431,7 +433,7 @@ class TracefsTracer final : public Tracer {
   Instance instance_;
   tep_handle* tep_ = nullptr;
   std::optional<trace::RecordDecoder> decoder_;
-  std::vector<CpuBuffer> buffers_;  // must close before the instance is removed
+  std::vector<CpuBuffer> buffers_;  // must be closed before the instance is removed
   std::optional<Merger> merger_;
   std::vector<char> bytes_;  // one page
   std::vector<capture::Losses> losses_;

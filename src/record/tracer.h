@@ -21,15 +21,15 @@ struct tracefs_instance;
 namespace e4r::record {
 
 // The name of a recorder's trace instance: "e4replay-PID-DEVICE", followed by "+mb_stats" if the
-// recorder made the kernel count those. It tells whose instance this is, and what to restore if the
-// recorder is killed.
+// recorder made the kernel count mb_stats. It identifies the recorder and what must be restored if
+// the recorder is killed.
 struct InstanceName {
   int pid = 0;
   std::string device_name;
   bool counts = false;
 };
 [[nodiscard]] std::string to_string(const InstanceName& name);
-// Returns false if the text is not such a name.
+// Returns false if `text` is not such a name.
 [[nodiscard]] bool parse_instance_name(std::string_view text, InstanceName& name);
 
 // Makes libtracefs use the mounted tracefs. If tracefs is not mounted, mounts it for this process
@@ -66,7 +66,7 @@ class Instance {
 struct TracerOptions {
   std::uint32_t dev = 0;  // the device to trace
   TraceClock clock = TraceClock::mono;
-  std::size_t buffer_kb = 4096;  // initial size for each CPU
+  std::size_t buffer_kb = 4096;  // initial size, for each CPU
   std::size_t most_buffer_kb = std::size_t{256} * 1024;
 };
 
@@ -82,7 +82,7 @@ class Tracer {
   [[nodiscard]] virtual Status off() = 0;
 
   // The longest time between an event's time stamp and its arrival in the buffer, unless the
-  // machine itself stands still. read() passes on events that are older than this.
+  // machine itself stalls. read() passes on events that are older than this.
   static constexpr std::uint64_t kSlackNs = 200'000'000;
 
   // Passes on the events that became complete since the last call, ordered by time over all CPUs.
@@ -92,9 +92,9 @@ class Tracer {
   [[nodiscard]] virtual Status read(bool all, const Sink& sink) = 0;
 
   [[nodiscard]] virtual trace::Generation generation() const = 0;
-  // Adds the decoder's findings: generation, unknown flags and fields.
+  // Adds what the decoder found: the generation, unknown flags and unknown fields.
   virtual void report(trace::TraceSummary& summary) const = 0;
-  // Lost events so far by CPU, for the CPUs that lost any.
+  // Lost events so far, for each CPU that lost any.
   [[nodiscard]] virtual std::vector<capture::Losses> losses() const = 0;
   [[nodiscard]] virtual std::size_t buffer_kb() const = 0;
 };

@@ -48,7 +48,7 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-// The kernel's name of a block device, from its link in sysfs.
+// The kernel's name of a block device, from the device's link in sysfs.
 Result<std::string> name_of(std::uint32_t dev) {
   const std::string link =
       fmt::format("/sys/dev/block/{}:{}", trace::dev_major(dev), trace::dev_minor(dev));
@@ -98,7 +98,7 @@ bool is_mounted(std::string_view type) {
 
 std::optional<Mount> find_mount(std::uint32_t dev) {
   std::ifstream file(kMounts);
-  std::optional<Mount> part;  // fallback: a mount of one of its directories
+  std::optional<Mount> part;  // fallback: a mount that shows only one of its directories
   for (std::string line; std::getline(file, line);) {
     std::optional<Mount> mount = parse_mountinfo_line(line);
     if (!mount || mount->dev != dev) continue;
@@ -188,7 +188,7 @@ class Search {
     std::istringstream options(mount->options);
     for (std::string option; std::getline(options, option, ',');)
       if (option.starts_with(kUpper)) return in_file(option.substr(kUpper.size()));
-    return Stored::elsewhere;  // without an upper directory it takes no writes
+    return Stored::elsewhere;  // an overlay without an upper directory is read-only
   }
 
   static Stored worse(Stored a, Stored b) {
@@ -208,7 +208,7 @@ Stored find_storage(const std::string& directory, std::uint32_t dev) {
 
 namespace {
 
-// The file behind a loop device that shows the whole file.
+// The file behind a loop device. The device must show the whole file.
 Result<std::string> whole_file_behind(const std::string& device_name) {
   const std::string loop = fmt::format("/sys/class/block/{}/loop/", device_name);
   std::string file = read_attribute(loop + "backing_file");
@@ -254,8 +254,8 @@ Status OutputWatch::check() {
     return error("{}: was renamed while it was recorded{}{}", path_, now.empty() ? "" : ": it is ",
                  now);
   }
-  // A file that was truncated and then written on has a hole. SEEK_HOLE returns the end for a file
-  // without holes.
+  // A file that was truncated and then written further has a hole. For a file without holes,
+  // SEEK_HOLE returns the end.
   const off_t hole = ::lseek(file_.get(), 0, SEEK_HOLE);
   const bool shrunk = st.st_size < std::exchange(largest_, std::max(largest_, st.st_size));
   if (shrunk || (hole >= 0 && hole < st.st_size))
@@ -333,7 +333,7 @@ std::vector<std::string> VolumeWatch::compare(const VolumeState& now) {
   return out;
 }
 
-// If recording began before the mount, the first mount and the unmount after it are expected.
+// If the recording began before the mount, the first mount and the unmount after it are expected.
 void VolumeWatch::compare_mounts(const VolumeState& now, std::vector<std::string>& out) {
   if (now.mount == last_.mount) {
     if (const std::string changed = difference(last_.options, now.options); !changed.empty())

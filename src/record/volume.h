@@ -19,7 +19,7 @@ namespace e4r::record {
 // One line of /proc/self/mountinfo.
 struct Mount {
   std::uint32_t dev = 0;  // encoded as by trace::make_dev()
-  std::string root;       // the directory of the file system that is mounted
+  std::string root;       // the directory of the file system that is mounted there
   std::string point;
   std::string type;  // the file system's type
   std::string source;
@@ -29,7 +29,7 @@ struct Mount {
 };
 [[nodiscard]] std::optional<Mount> parse_mountinfo_line(std::string_view line);
 
-// The recorded object: a file system on a block device.
+// The file system to record, which is on a block device.
 struct Volume {
   std::uint32_t dev = 0;
   std::string device_name;  // the kernel's name: "sda1", "dm-0", "cciss!c0d0"
@@ -38,12 +38,12 @@ struct Volume {
 };
 
 // Finds the volume of `path`: a mount point, a file or directory in the file system, or a block
-// device. The Error says what `path` is instead.
+// device. The Error says what `path` is if it is none of these.
 [[nodiscard]] Result<Volume> find_volume(const std::string& path);
 
-// A device number of stat() in the form of trace::make_dev().
+// A device number from stat() in the form of trace::make_dev().
 [[nodiscard]] std::uint32_t number_of(dev_t dev);
-// The number of the device with that kernel name ("sda1").
+// The number of the device with the kernel name `device_name` ("sda1").
 [[nodiscard]] std::optional<std::uint32_t> device_number(const std::string& device_name);
 
 // Whether a file system of that type is mounted.
@@ -54,25 +54,25 @@ struct Volume {
 
 enum class Stored : std::uint8_t { elsewhere, there, unknown };
 
-// Tells whether data written into the directory ends up on the device. It does if the directory's
-// file system is on the device itself, on a loop device backed by a file there, on an overlay with
-// its upper directory there, or on a device built from such devices (dm, md, partitions). Unknown
-// if an overlay's upper directory is not visible from here.
+// Whether data written into the directory ends up on the device. It does if the directory's file
+// system is on the device itself, on a loop device backed by a file on it, on an overlay with its
+// upper directory on it, or on a device built from such devices (dm, md, partitions). Unknown if an
+// overlay's upper directory is not visible to this process.
 [[nodiscard]] Stored find_storage(const std::string& directory, std::uint32_t dev);
 
-// Refuses an output on the volume, because what is written there is recorded, too. Adds a note if
-// that cannot be determined.
+// Refuses an output on the volume, because writes to it would be recorded, too. Adds a note if that
+// cannot be determined.
 [[nodiscard]] Status check_output(const OutputName& output, const Volume& volume,
                                   std::vector<std::string>& notes);
 
-// An unnamed copy of a loop device's file that shares its blocks (FICLONE). It is deleted with the
-// object.
+// An unnamed copy of a loop device's file that shares its blocks (FICLONE). The copy is deleted
+// with the object.
 class LoopCopy {
  public:
-  // `device_name` is the kernel's name, such as "loop0". Fails if it is not a loop device, shows
+  // Fails if the device with the kernel name `device_name` ("loop0") is not a loop device, shows
   // only a part of its file, or lies on a file system that cannot share blocks.
   [[nodiscard]] static Result<LoopCopy> make(const std::string& device_name);
-  // A path to open the copy, valid while this object lives.
+  // A path for opening the copy, valid while this object lives.
   [[nodiscard]] std::string path() const { return fd_.path(); }
 
  private:
@@ -80,13 +80,13 @@ class LoopCopy {
   Fd fd_;
 };
 
-// Checks that the output file still exists and is whole: a recorded command may remove or truncate
-// it. Accepts anything that is not a regular file.
+// Checks that the output file still exists and is complete: a recorded command may remove or
+// truncate it. Accepts anything that is not a regular file.
 class OutputWatch {
  public:
   OutputWatch() = default;
   explicit OutputWatch(const std::string& path);
-  // Fails if the file is gone or no longer whole.
+  // Fails if the file is gone or no longer complete.
   [[nodiscard]] Status check();
 
  private:
@@ -97,18 +97,18 @@ class OutputWatch {
 
 // The state of a file system at one moment.
 struct VolumeState {
-  std::uint64_t mount = 0;  // differs for each mount, at any place; 0: not mounted
+  std::uint64_t mount = 0;  // differs for each mount, at any mount point; 0 if not mounted
   std::string options;      // see read_options()
-  bool is_ext4 = false;     // by its superblock, as are the following
+  bool is_ext4 = false;     // according to the superblock, as are the following
   std::uint64_t blocks = 0;
-  std::uint32_t made = 0;  // time of creation by mke2fs
+  std::uint32_t made = 0;  // when mke2fs created it
 };
 [[nodiscard]] VolumeState volume_state(const Volume& volume);
 // Parses the 1,024 bytes of a superblock (Documentation/filesystems/ext4/super.rst).
 void read_superblock(std::string_view bytes, VolumeState& state);
 
 // Detects changes to a file system during its recording that make the capture inconsistent: an
-// unmount, another mount, other options, another size, another file system.
+// unmount, a new mount, other options, another size, another file system.
 class VolumeWatch {
  public:
   explicit VolumeWatch(const Volume& volume)
