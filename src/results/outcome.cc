@@ -6,12 +6,12 @@
 namespace e4r::results {
 namespace {
 
-// log2 of the blocks in 64 KiB; 0 where a block is larger.
+// log2 of the number of blocks in 64 KiB; 0 if a block is larger.
 std::uint32_t order_of_64k(std::uint32_t block_bits) {
   return block_bits < 16 ? 16 - block_bits : 0;
 }
 
-// The file's extents, in the form of a replay's.
+// Converts the file's extents to the form that replays use.
 std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   std::vector<FileExtent> out;
   for (const age::ExtentTree::Mapped& extent : file.mapped())
@@ -19,7 +19,7 @@ std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   return out;
 }
 
-// A kernel counts for itself.
+// If a kernel decided, these are its own counters.
 stats::KnownCounters searches_of(const replay::Engine& engine) {
   const auto own = kernels_stats(engine);
   if (!own) return stats::known_counters(engine.policy(), engine.counters());
@@ -50,7 +50,7 @@ std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& en
   if (account == nullptr || account->mb_stats.empty()) return std::nullopt;
   auto shown = stats::parse_mb_stats(account->mb_stats);
   if (!shown.ok()) return std::nullopt;
-  // A time is not a count.
+  // This value is a time, not a count.
   std::erase_if(*shown, [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
   return *std::move(shown);
 }

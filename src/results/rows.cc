@@ -53,7 +53,7 @@ std::string change_text(const Value& from, const Value& to) {
 
 std::string change_text(const Value& from, const Value& to, double luck) {
   const auto a = number_of(from), b = number_of(to);
-  constexpr double kShown = 0.05;  // less would be printed as 0.0
+  constexpr double kShown = 0.05;  // a smaller value would be printed as 0.0
   if (luck < kShown || !a || !b || *a == 0) return change_text(from, to);
   const bool within = std::abs(*b - *a) / std::abs(*a) * 100 <= luck;
   return fmt::format("{} (luck ±{:.1f})", within ? "=" : change_text(from, to), luck);
@@ -74,13 +74,13 @@ namespace {
 
 using Tables = std::array<std::vector<Row>, kTellers>;
 
-// Where one of the image's free space is in the document of `age`: "free_extents/count" is
-// "aged/count" there.
+// The key that a row of the start image's free space has in the document of `age`:
+// "free_extents/count" becomes "aged/count".
 std::string aged_key(const Row& row) {
   return row.start ? "aged" + row.key.substr(row.key.find('/')) : row.key;
 }
 
-// Gives the row the teller's key and label.
+// Gives the row the key and label that the teller uses.
 void rename(Row& row, Teller teller) {
   if (teller == Teller::hunt) teller = Teller::review;
   const auto name = std::ranges::find(row.names, teller, &Name::teller);
@@ -101,7 +101,7 @@ Tables tables_of(const std::vector<Row>& all) {
       Row& told = out[i].emplace_back(row);
       rename(told, static_cast<Teller>(i));
     }
-  // A review tells of free space last, and of the longest extent behind the average one.
+  // A review prints free space last, and the longest extent after the average one.
   const auto late = [](const Row& row) {
     return row.start ? 1 + (row.key == "free_extents/max_kb" ? 1 : 0) : 0;
   };
@@ -115,7 +115,7 @@ Tables tables_of(const std::vector<Row>& all) {
 struct Made {
   std::mutex making;
   std::vector<Row> added;
-  // By how many criteria files had named, and how many rows were added.
+  // by the number of criteria that policy files have defined, and the number of rows added
   std::map<std::pair<std::size_t, std::size_t>, Tables> all;
 };
 

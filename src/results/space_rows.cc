@@ -113,7 +113,7 @@ void add_files(Rows& out) {
       Unit::blocks;
 }
 
-// Distances of all seeks, spread over `among`; whole KiB.
+// The distance of all seeks, divided by `among`, in whole KiB.
 Value distance_kb(Of o, std::uint64_t among) {
   if (among == 0) return {};
   return o.layout.distance_kb(among, o.geometry.block_size());
@@ -150,7 +150,7 @@ void add_layout(Rows& out) {
   add("  seeks of a file, KB", "layout/seek_kb_per_file", Better::lower, Unit::kib,
       kReplay | kWriters, [](Of o) { return distance_kb(o, o.layout.files); })
       .names = {{Teller::writers, "seek_kb_per_file"}};
-  // Neither rounded nor left out if there is no seek.
+  // This figure is not rounded, and is 0 instead of absent if there is no seek.
   add("", "files/avg_seek_kb", Better::lower, Unit::kib, kAge, [](Of o) {
     return share(o.layout.distance * o.geometry.block_size() / kKiB, o.layout.seeks());
   });

@@ -32,7 +32,7 @@ Row common(Row row) {
   return row;
 }
 
-// What a replay counts beside the allocator's own counters.
+// Figures that a replay counts in addition to the allocator's own counters.
 Row tallied(const char* label, const char* key, std::uint64_t Tally::*member,
             Show show = Show::nonzero, Better better = Better::none) {
   return {.label = label,
@@ -91,7 +91,7 @@ void add_tally(Rows& out) {
           "by guessed writers");
 }
 
-// A counter of mb_stats; `name`: the kernel's.
+// A counter of mb_stats. `name` is the kernel's name for it.
 Row counter(const char* section, const char* label, const char* name, Count KnownCounters::*member,
             Show show = Show::always, Better better = Better::none) {
   return {.section = section,
@@ -104,7 +104,7 @@ Row counter(const char* section, const char* label, const char* name, Count Know
           .told = kReplay};
 }
 
-// A counter that each criterion has. `of`: its value of a criterion.
+// Adds a counter that exists for each criterion. `of` returns the value for a criterion.
 template <class OfCriterion>
 void add_per_criterion(Rows& out, const char* section, const char* name, Better better,
                        OfCriterion of) {
@@ -125,8 +125,8 @@ Value of_criterion(Of o, mb::Criterion criterion) {
   return value_of(o.searches[criterion].*Member);
 }
 
-// A kernel counts a search that ended past the last criterion among the useless loops of its first
-// one (GroupRules::counts_past_last). Those have a row of their own.
+// A kernel counts a search that went past the last criterion among the useless loops of its first
+// criterion (GroupRules::counts_past_last). These searches have a row of their own.
 Value useless_loops(Of o, mb::Criterion criterion) {
   Count loops = o.searches[criterion].useless_loops;
   const mb::Criterion first = o.policy ? o.policy->ladder.front().criterion : mb::Criterion::cr0;
@@ -161,7 +161,7 @@ void add_hits(Rows& out) {
   }
 }
 
-// What searches cost. hunt knows the sum of both, too.
+// The cost of searches. hunt also uses the sum of both figures.
 void add_steps(Rows& out) {
   constexpr const char *kGroups = "groups considered", *kExtents = "extents scanned";
   out.push_back(common({.section = kGroups,
@@ -209,7 +209,7 @@ void add_steps(Rows& out) {
                  .told = kHunt});
 }
 
-// What a kernel's code took; models have no times.
+// The time that a kernel's code took; models have no times.
 void add_times(Rows& out) {
   using Times = allocator::DecisionTimes;
   const auto add = [&out](const std::string& label, std::string_view key, auto of,
@@ -258,7 +258,7 @@ void add_outcome_of_searches(Rows& out) {
                         Better::lower));
 }
 
-// What the device is told of, where the mount does that.
+// The discards that the device receives, if the mount option is set.
 void add_discards(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, auto of) {
     out.push_back({.section = "discards",
@@ -278,7 +278,7 @@ void add_discards(Rows& out) {
   });
 }
 
-// What only the document of `age` has.
+// Figures that only the document of `age` has.
 void add_ageing(Rows& out) {
   const auto add = [&out](const std::string& key, Unit unit, auto of) {
     out.push_back({.key = key,
@@ -325,7 +325,7 @@ void add_ageing(Rows& out) {
   });
 }
 
-// What a time has: counts by the second and by the request.
+// Figures of a period: rates per second and per request.
 void add_rates(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, auto of) {
     out.push_back({.label = label, .key = key, .of = of, .better = better, .told = kWatch});
@@ -344,7 +344,7 @@ void add_rates(Rows& out) {
       [=](Of o) { return by_request(o.searches.extents_scanned, o); });
 }
 
-// What only many writers have.
+// Figures that only a simulation of many writers has.
 void add_writers(Rows& out) {
   const auto add = [&out](const char* key, Unit unit, auto of) {
     out.push_back({.key = key,

@@ -7,7 +7,7 @@
 
 namespace e4r::results {
 
-// Every figure of every teller, one entry for each, in the order of the table of a replay.
+// Every figure of every teller, once each, in the order of the table of a replay.
 [[nodiscard]] std::vector<Row> table();
 
 }  // namespace e4r::results

@@ -16,12 +16,12 @@ inline constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller:
                               kWriters = by(Teller::writers), kWatch = by(Teller::watch),
                               kMetrics = by(Teller::metrics);
 
-// The share of a part, 0 of nothing.
+// part / all, or 0 if `all` is 0.
 [[nodiscard]] inline double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
-// What devices discard at once (docs/metrics.md).
+// Sizes at which devices discard (docs/metrics.md).
 struct Granule {
   const char *name, *key;
   std::uint64_t bytes;
@@ -29,7 +29,7 @@ struct Granule {
 inline constexpr auto kGranules = std::to_array<Granule>(
     {{"64 KiB", "64k", 64 * kKiB}, {"1 MiB", "1m", kMiB}, {"16 MiB", "16m", 16 * kMiB}});
 
-// The blocks in so many bytes; 1 where a block is larger.
+// The number of blocks in `bytes`; 1 if a block is larger.
 [[nodiscard]] inline std::uint64_t blocks_in(const Outcome& o, std::uint64_t bytes) {
   return std::max<std::uint64_t>(bytes / o.geometry.block_size(), 1);
 }
