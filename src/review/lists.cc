@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The statements of a review about all cases together: changes, their sizes, and the noise.
+// The statements of a review that cover all cases: changes, their sizes, and the noise.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -27,7 +27,7 @@ const Figure& figure_at(const Review& review, const CaseFigure& one) {
   return review.cases[one.of].figures[one.figure];
 }
 
-// Sorts the largest first. Among changes from zero, the largest new value comes first.
+// Sorts the largest changes first. Among changes from zero, the largest new value comes first.
 void sort_by_size(const Review& review, std::vector<CaseFigure>& all) {
   std::ranges::stable_sort(all, std::greater(), [&review](const CaseFigure& one) {
     const Figure& figure = figure_at(review, one);
@@ -42,7 +42,7 @@ Summary::Way way_of(const Review& review, std::vector<CaseFigure> all) {
   return {all.size(), all[all.size() / 2], all.front()};
 }
 
-// The relative difference from 1 that 19 of 20 factors do not exceed.
+// The relative difference from 1 that 19 of 20 of the factors do not exceed.
 double width_of(std::vector<double> factors) {
   std::ranges::sort(factors);
   const auto most = static_cast<double>(factors.size() - 1);
@@ -77,13 +77,14 @@ void gather_caveats(Review& review) {
     }
 }
 
-// The rows of guesses. Only cases with such requests have them.
+// Keys of the rows that count decisions based on guessed values. Only cases with such requests have
+// them.
 constexpr std::string_view kGuessedSizes = "guessed_sizes", kGuessedWriters = "guessed_writers";
 
-// How much of what a policy decided hung on values that e4replay chose.
+// How many of a policy's decisions depended on values that e4replay chose.
 struct Guesses {
   std::uint64_t requests = 0, sizes = 0, writers = 0;
-  std::vector<std::size_t> of;  // the cases
+  std::vector<std::size_t> of;  // indexes of the cases
 };
 
 Guesses guesses_of(const Review& review, results::Value Figure::*side) {
@@ -132,7 +133,7 @@ std::vector<Figure> figures_of(const results::Outcome& base, const results::Outc
   for (const results::Row& row : results::rows(results::Teller::review)) {
     Figure figure = {&row, row.of(base), row.of(with)};
     if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
-    // Such as a rung in which no search ended.
+    // For example a rung in which no search ended.
     if (row.show == results::Show::nonzero && results::is_zero_or_none(figure.base) &&
         results::is_zero_or_none(figure.with))
       continue;
@@ -221,7 +222,7 @@ std::vector<Summary> summaries(const Review& review) {
                                      [](const Summary& summary) { return summary.row->key; });
       if (known == out.end()) known = out.insert(out.end(), Summary{figure.row, 0, {}, {}});
       const Change change = change_of(figure);
-      if (change == Change::unknown) continue;  // a policy lacks the figure
+      if (change == Change::unknown) continue;  // one of the policies lacks the figure
       ++known->cases;
       changes[figure.row->key][change].push_back({of, i});
     }

@@ -16,7 +16,7 @@
 namespace e4r::review {
 namespace {
 
-// "posting-256g" of "captures/posting-256g.e4c" and of "a.img:captures/posting-256g.trace.zst".
+// "posting-256g" for "captures/posting-256g.e4c" and for "a.img:captures/posting-256g.trace.zst".
 std::string short_name(const app::CaptureName& name) {
   static const std::set<std::filesystem::path> kEndings = {
       ".e4c", ".e4t", ".trace", ".dat", ".txt", ".zst", ".gz", ".xz", ".lz4", ".bz2"};
@@ -45,7 +45,8 @@ app::Listener noting(Case& out, const app::Listener& listener) {
   return {listener.progress, [&out](const std::string& warning) { note(out, warning); }};
 }
 
-// Notes the state that a kernel's code does not start with.
+// Adds a caveat if a kernel's code starts without the state that the recorded kernel held in
+// memory.
 void note_cold_kernels(const ReviewOptions& options, const app::Inputs& inputs, Case& out) {
   std::string names;
   for (const Side* side : {&options.base, &options.with})
@@ -59,7 +60,7 @@ void note_cold_kernels(const ReviewOptions& options, const app::Inputs& inputs, 
 
 // The outcomes of both sides, one per run.
 struct Runs {
-  std::array<std::vector<results::Outcome>, 2> of;  // base, with
+  std::array<std::vector<results::Outcome>, 2> of;  // base, then with
   [[nodiscard]] bool alike() const { return of[0].front().decided_as(of[1].front()); }
 };
 
@@ -71,8 +72,8 @@ unsigned repeats_for(const Runs& runs, const ReviewOptions& options) {
   return timed && !runs.alike() ? std::max(options.repeats, 1U) : 1;
 }
 
-// The times of all runs become their median, and the differences within one side are noise. A time
-// that one request has at the most is not known better than to a tick of the guest's clock.
+// Takes the median of the times of all runs. The differences within one side are noise. The time of
+// a single request is known only to a tick of the guest's clock.
 void settle_time(Figure& figure, const Runs& runs) {
   results::Value* const values[] = {&figure.base, &figure.with};
   for (std::size_t side = 0; side < runs.of.size(); ++side) {
@@ -90,7 +91,7 @@ void settle_time(Figure& figure, const Runs& runs) {
     figure.noise = std::max(figure.noise, static_cast<double>(allocator::kGuestTick) / least);
 }
 
-// `orders`: replay_other_orders().
+// `orders`: the result of replay_other_orders().
 void settle_luck(std::span<const results::Outcome> orders, Case& out) {
   for (Figure& figure : out.figures)
     if (!is_time(figure)) figure.noise = results::luck_of(orders, figure.row->of) / 100;
@@ -119,8 +120,8 @@ std::string refusal(const ReviewOptions& options, const Case& one) {
   return out;
 }
 
-// Runs both sides in turn, until one of them fails. `run` makes one run of a side. The Error ends
-// all.
+// Runs both sides in turn, until one of them fails. `run` makes one run of a side. Returns an Error
+// only if the whole review must end.
 template <class Run>
 Status run_in_turn(const ReviewOptions& options, Case& out, Run run) {
   Runs runs;
@@ -213,7 +214,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const ReviewOptions& option
   return out;
 }
 
-// If a file was rebuilt during the review, it is unknown which code was reviewed.
+// If a file was rebuilt during the review, it is unknown which code ran.
 Status check_unchanged(const Side& side) {
   if (!side.file) return {};
   E4R_TRY(const auto now, app::policy_file(*side.policy));

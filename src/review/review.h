@@ -23,7 +23,7 @@ namespace e4r::review {
 struct Side {
   const allocator::Policy* policy = nullptr;
   std::vector<std::string> settings;         // each as NAME=VALUE
-  std::optional<app::PolicyFile> file = {};  // the policy's code, as it was read; empty: built-in
+  std::optional<app::PolicyFile> file = {};  // the policy's code, as it was read; empty if built-in
 };
 
 // A file system that both policies age from the same start.
@@ -39,30 +39,31 @@ struct ReviewOptions {
   Side base, with;
   std::vector<app::CaptureName> captures;
   std::vector<AgeingCase> ageing;
-  bool force = false;    // also compare on captures that the model does not follow
+  bool force = false;    // also compare on captures whose recorded decisions the model does not
+                         // follow
   unsigned threads = 0;  // 0: one per CPU
   unsigned repeats = 3;  // alternating runs of each of two kernels that decide differently
 };
 
-// The names that the cases will have (Case::name), in their order.
+// The names of the cases (Case::name), in their order.
 [[nodiscard]] std::vector<std::string> case_names(const ReviewOptions& options);
 
-// One figure of both policies.
+// One figure under both policies.
 struct Figure {
   const results::Row* row = nullptr;  // of results::rows(Teller::review)
   results::Value base, with;
-  // By what part of it the figure differs between runs that should be alike: a time, from run to
-  // run; another figure, by luck alone (results::luck_of).
+  // The relative difference between runs that should be equal. For a time it is measured between
+  // runs; for another figure it is chance (results::luck_of).
   double noise = 0;
 };
-// Those that one of the two has, in the order of the rows.
+// The figures that at least one of the two has, in the order of the rows.
 [[nodiscard]] std::vector<Figure> figures_of(const results::Outcome& base,
                                              const results::Outcome& with);
 // The key of the mean time of a request.
 inline constexpr std::string_view kMeanTime = "decision_ns/mean";
 
 enum class Change : std::uint8_t {
-  unknown,  // a policy has no such figure, or no direction is better
+  unknown,  // a policy lacks the figure, or neither direction is better
   same,     // includes a figure that differs by at most the noise
   better,
   worse,
@@ -80,18 +81,20 @@ struct Case {
   std::uint64_t bytes = 0;  // size of the file system
   std::uint32_t block_size = 0;
   std::uint64_t decisions = 0;      // comparable recorded decisions
-  std::uint64_t followed = 0;       // of these: made by the model of the recorded kernel too
+  std::uint64_t followed = 0;       // how many of these the model of the recorded kernel made, too
   std::string recorded_policy;      // the name of that model
-  std::optional<bool> kernels_own;  // whether it counts as that kernel's policy; empty: unknown
-  std::vector<Figure> figures;      // without times if both decided alike
+  std::optional<bool> kernels_own;  // whether that model counts as the kernel's own policy; empty
+                                    // if unknown
+  std::vector<Figure> figures;      // without times if both policies decided alike
   stats::FreeExtents free_base, free_with;
-  bool alike = false;                // both decided every request alike
-  std::vector<Figure> alike_times;   // the times of such a case: they show what noise is
-  unsigned repeats = 1;              // runs that times are the medians of
-  std::vector<std::string> caveats;  // what is doubtful of the input, or of the answers
-  std::string refused;               // why it is not compared; empty: it is
-  // How base and with failed: a kernel that hung or met an error, or a policy that gave an error.
-  std::array<std::string, 2> failed = {};  // empty: it did not
+  bool alike = false;                // both policies decided every request alike
+  std::vector<Figure> alike_times;   // the times of such a case, which show the noise
+  unsigned repeats = 1;              // the number of runs whose median the times are
+  std::vector<std::string> caveats;  // doubts about the input or the results
+  std::string refused;               // why the case is not compared; empty if it is
+  // How each side failed, base first: a kernel that hung or met an error, or a policy that returned
+  // an error.
+  std::array<std::string, 2> failed = {};  // empty if it did not fail
 };
 
 // The noise of a time, measured between kernels that decide alike.
@@ -110,44 +113,45 @@ struct Caveat {
 struct Review {
   Side base, with;
   std::vector<Case> cases;      // captures in the given order, then aged file systems
-  bool timed = false;           // a kernel's code decided, so some figures are times
+  bool timed = false;           // a kernel's code decided, so there are times
   std::vector<Band> bands;      // noise of the times
   std::vector<Caveat> caveats;  // equal caveats of several cases are merged
 };
 
-// Puts what the cases say together: bands of noise, which become the noise of the times of cases
-// that were decided differently, and caveats, among them how many answers hung on guesses.
+// Draws conclusions from all cases. The bands of noise become the noise of the times of cases that
+// were decided differently. Equal caveats are merged, and one is added for decisions that depended
+// on guesses.
 void conclude(Review& review);
 
-// Replays and ages under both. A capture that the model does not follow, or for which a policy
-// fails, is a case that is refused. Where one policy fails, the other one is run all the same. What
-// inputs warn of becomes a caveat. Errors: an input that cannot be read; a policy's file that
-// changed meanwhile; "stopped".
+// Replays and ages under both policies. A capture that the model does not follow, or on which a
+// policy fails, becomes a refused case. If one policy fails, the other one still runs. Warnings
+// about inputs become caveats. Errors: an input that cannot be read; a policy's file that changed
+// meanwhile; "stopped".
 [[nodiscard]] Result<Review> review(const ReviewOptions& options, const app::Listener& listener);
 
-// Smaller changes are not listed. Times vary from run to run by a few percent.
+// The smallest relative changes that are listed. Times vary from run to run by a few percent.
 inline constexpr double kWorthTelling = 0.01;
 inline constexpr double kWorthTellingOfTimes = 0.1;
 [[nodiscard]] bool is_time(const Figure& figure);
 
 // The cases in which a policy failed.
 struct Failures {
-  std::vector<std::size_t> with;        // that of --with: nothing is worse
-  std::vector<std::size_t> base_alone;  // that of --base, and not that of --with
-  std::size_t both = 0;                 // of the first ones
+  std::vector<std::size_t> with;        // cases in which --with failed, which is the worst result
+  std::vector<std::size_t> base_alone;  // cases in which --base failed and --with did not
+  std::size_t both = 0;                 // how many of `with` in which --base failed, too
   [[nodiscard]] const std::vector<std::size_t>& of(Change change) const {
     return change == Change::worse ? with : base_alone;
   }
 };
 [[nodiscard]] Failures failures_of(const Review& review);
 
-// A figure of a case, by their places.
+// The position of a case's figure in a review.
 struct CaseFigure {
   std::size_t of = 0;  // index of the case
   std::size_t figure = 0;
 };
-// The figures of the lists with this change, if it is large enough. The largest change comes first,
-// times come last.
+// The figures of the lists that changed in this direction by enough to be listed. The largest
+// change comes first, times come last.
 [[nodiscard]] std::vector<CaseFigure> list_changed(const Review& review, Change change);
 // The few largest changes of each figure, figure by figure.
 [[nodiscard]] std::vector<CaseFigure> list_largest(const Review& review, Change change);
@@ -158,21 +162,21 @@ struct Summary {
   std::size_t cases = 0;
   struct Way {
     std::size_t count = 0;    // cases, including very small changes
-    CaseFigure median, most;  // of these cases: the median by size, and the largest
+    CaseFigure median, most;  // among these cases: the median by size, and the largest
   } worse, better;
   [[nodiscard]] const Way& way(Change change) const {
     return change == Change::worse ? worse : better;
   }
 };
-// One summary for each figure of the lists, in their order, times last.
+// One summary for each figure of the lists, in their order, with times last.
 [[nodiscard]] std::vector<Summary> summaries(const Review& review);
-// Only the summaries with entries in list_changed().
+// Only the summaries that have entries in list_changed().
 [[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
 
 // The program and the command of a review.
 struct ReviewOrigin {
   std::string program;               // name and version
-  std::vector<std::string> command;  // its words, as a shell takes them
+  std::vector<std::string> command;  // its words, quoted for a shell where necessary
 };
 
 // Plain text for a cover letter: ASCII except for names, and no line longer than 72 columns unless

@@ -17,7 +17,8 @@ namespace {
 
 using report::html_escape;
 
-// Fits on a phone: the first column wraps, and narrow screens hide cells of the class "more".
+// The table fits on a phone: the first column wraps, and narrow screens hide cells of the class
+// "more".
 std::string table(std::string_view label, std::string_view head, const std::string& rows) {
   return fmt::format(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table "
@@ -31,12 +32,12 @@ std::string figure_cells(const Figure& figure) {
                      results::text_of(figure.with), change_text(figure) + luck_text(figure));
 }
 
-// A link to the section of the case.
+// A link to the section of a case.
 std::string link(const Review& review, std::size_t of) {
   return fmt::format("<a href=\"#case-{}\">{}</a>", of, html_escape(review.cases[of].name));
 }
 
-// Nothing is worse than a policy that fails.
+// Failures come first: they are worse than any change.
 std::string failures_html(const Review& review, Change change) {
   const std::string head = failures_text(review, change);
   if (head.empty()) return {};
@@ -50,7 +51,7 @@ std::string failures_html(const Review& review, Change change) {
   return out + "</ul>\n";
 }
 
-// A line a figure, and then the cases in which it changed most.
+// One line for each figure, and below it the cases in which it changed most.
 std::string changes(const Review& review, Change change, std::string_view title) {
   const std::string out = fmt::format("<h2>{}</h2>\n", title) + failures_html(review, change);
   const std::vector<CaseFigure> some = list_largest(review, change);
@@ -195,8 +196,8 @@ std::string review_html(const Review& review, const ReviewOrigin& origin) {
 
 namespace {
 
-// How much worse a figure is: 0.5 if it is worse by half, negative if it is better, infinite if one
-// value is zero.
+// By how much a figure is worse: 0.5 if it is worse by half, negative if it is better, infinite if
+// one value is zero.
 double worse_by(const Figure& figure) {
   const double base = results::number_of(figure.base).value_or(0);
   const double with = results::number_of(figure.with).value_or(0);
@@ -205,7 +206,7 @@ double worse_by(const Figure& figure) {
   return (with > base) == (figure.row->better == results::Better::lower) ? by : -by;
 }
 
-// Maps to a scale that is linear near 0 and logarithmic far from it.
+// Maps a change to a scale that is linear near 0 and logarithmic far from it.
 double bend(double by) {
   constexpr double kLine = 0.01;
   return std::copysign(std::log10(1 + std::abs(by) / kLine), by);

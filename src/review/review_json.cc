@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// In the place of a figure's key: the policy failed there.
+// Stands in place of a figure's key if the policy failed in that case.
 constexpr std::string_view kFailed = "policy_failed";
 
 std::string_view name_of(Change change) {

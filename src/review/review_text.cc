@@ -45,13 +45,13 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// Removes blanks at the end.
+// Removes trailing spaces.
 std::string trim(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
 
-// Shortens the text to `most` columns; "~" marks a cut.
+// Shortens the string to `most` columns; a final "~" marks the cut.
 std::string cut(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 1) + "~";
 }
@@ -77,7 +77,7 @@ std::string figure_line(const std::string& where, const Figure& figure) {
                           change_cell(figure)));
 }
 
-// Nothing is worse than a policy that fails.
+// Failures come first: they are worse than any change.
 std::string failures_list(const Review& review, Change change) {
   constexpr std::size_t kMost = 5;  // cases
   const std::string head = failures_text(review, change);
@@ -94,7 +94,7 @@ std::string failures_list(const Review& review, Change change) {
   return out + "\n";
 }
 
-// A line a figure, and then the cases in which it changed most.
+// One line for each figure, and below it the cases in which it changed most.
 std::string changes_text(const Review& review, Change change) {
   const std::vector<CaseFigure> some = list_largest(review, change);
   std::string out = failures_list(review, change);

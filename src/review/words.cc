@@ -165,7 +165,7 @@ std::string change_text(const Figure& figure) {
 }
 
 std::string luck_text(const Figure& figure) {
-  constexpr double kShown = 0.0005;  // less would be printed as 0.0
+  constexpr double kShown = 0.0005;  // a smaller value would be printed as 0.0
   return is_time(figure) || figure.noise < kShown ? std::string()
                                                   : fmt::format(" ±{:.1f}", 100 * figure.noise);
 }

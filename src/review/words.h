@@ -9,7 +9,7 @@
 // Wording shared by the text and the page of a review.
 namespace e4r::review {
 
-// "linux-7.3 with mb_max_to_scan=100", and whether any kernel decides like this.
+// "linux-7.3 with mb_max_to_scan=100", and whether a kernel is known to decide like this.
 [[nodiscard]] std::string side_text(const Side& side);
 // For a policy from a file: release and commit of a kernel, and the checksum. Empty for built-in
 // policies.
@@ -20,15 +20,15 @@ namespace e4r::review {
 [[nodiscard]] std::string times_note(const Review& review);
 // "worse in 42 of 88, median +1.2 %, most +67.0 % in git-1k-aged; better in 3".
 [[nodiscard]] std::string way_text(const Review& review, const Summary& summary, Change change);
-// "kernel:mine.uml failed in 2 of 93 cases, kernel:stock.uml in 1 of these too"; empty: it did not,
-// and for what got better: only where --with failed, too.
+// "kernel:mine.uml failed in 2 of 93 cases, --base in 1 of these". Empty if nothing failed. For
+// what got better, counts the cases in which --base failed and --with did not.
 [[nodiscard]] std::string failures_text(const Review& review, Change change);
-// What to say where no figure changed by as much as is told.
+// The text to print if no figure changed by enough to be listed.
 [[nodiscard]] std::string nothing_changed(const Review& review, Change change);
-// How a figure of a case changed. Instead of a change that is no more, "noise" of a time, and
-// "luck" of another figure.
+// How a figure of a case changed. If the change is within the noise, the text is "noise" for a time
+// and "luck" for any other figure.
 [[nodiscard]] std::string change_text(const Figure& figure);
-// The luck beside a change: " ±0.4", in percent. Empty if the figure does not vary by luck.
+// The text " ±0.4" after a change, in percent. Empty if the figure does not vary by chance.
 [[nodiscard]] std::string luck_text(const Figure& figure);
 // The plot of the page: a row per figure, a dot per case. Empty if there is nothing to compare.
 [[nodiscard]] std::string plot_html(const Review& review);
@@ -40,7 +40,7 @@ namespace e4r::review {
 [[nodiscard]] std::string inputs_note(const Review& review);
 // "10.0 GiB, 4.0 KiB".
 [[nodiscard]] std::string shape_text(const Case& one);
-// "100 %", "99.98 %": 100 only if all decisions were followed.
+// "100 %", "99.98 %". Never rounds up to "100 %".
 [[nodiscard]] std::string followed_text(const Case& one);
 // Returns 0 if `all` is 0.
 [[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t all);
