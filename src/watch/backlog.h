@@ -18,7 +18,7 @@
 namespace e4r::watch {
 
 // The events since a start image, on their way from the thread that reads them to the thread that
-// follows. They are packed. Thread-safe.
+// follows the kernel. They are packed. Thread-safe.
 class Backlog {
  public:
   struct State {
@@ -29,27 +29,27 @@ class Backlog {
     bool keeps = true;
   };
 
-  // Adds events in recorded order, and says that all events before `until_ns`, by the trace's
-  // clock, have been added.
+  // Adds events in recorded order. All events before `until_ns`, by the trace's clock, have then
+  // been added.
   void add(std::span<const trace::Event> events, std::uint64_t until_ns);
-  // No more events will come. Readers reach their end behind the last one.
+  // Declares that no more events will come. Readers reach their end after the last one.
   void end();
   // From now on, readers return the Error "stopped".
   void stop();
-  // Drops the events that have been read. Until then all are kept, so that another reader can
-  // begin with the first one.
+  // Drops the events that have been read, and from now on each event that is read. Before this call
+  // all events are kept, so that another reader can begin with the first one.
   void forget();
   [[nodiscard]] State state() const;
   [[nodiscard]] bool has_ended() const;
 
-  // Called on the reader's thread before each batch, and every 50 ms while the reader waits. Gets
-  // the time before which all events have been passed on, or nothing while events wait. The reader
-  // returns its Error.
+  // Called on the reader's thread before each batch, and every 50 ms while the reader waits. The
+  // argument is the time before which all events have been passed on, or nothing while events are
+  // waiting. If it returns an Error, the reader returns that Error.
   using Between = std::function<Status(std::optional<std::uint64_t> until_ns)>;
-  // A reader from the first event, whose next() waits for events. One reader at a time. The backlog
-  // must outlive it.
+  // A reader that begins with the first event and whose next() waits for events. There may be only
+  // one reader at a time. The backlog must outlive it.
   [[nodiscard]] std::unique_ptr<trace::EventSource> read(Between between);
-  // A reader of the events that are there now. Only while all events are kept.
+  // A reader of the events that are present now. Only before forget().
   [[nodiscard]] std::unique_ptr<trace::EventSource> read_present() const;
 
  private:
@@ -57,13 +57,13 @@ class Backlog {
   class PresentReader;
   void pack_tail();
   void drop_read();
-  // Copies the events from that number on, as many as are at hand.
+  // Copies the events from `number` on, as many as are at hand.
   [[nodiscard]] Status copy_from(std::uint64_t number, std::vector<trace::Event>& out) const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<EventBlock> blocks_;
-  std::vector<trace::Event> tail_;  // behind the blocks
+  std::vector<trace::Event> tail_;  // the events after the blocks
   std::uint64_t block_bytes_ = 0;
   std::uint64_t added_ = 0;
   std::uint64_t read_ = 0;

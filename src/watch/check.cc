@@ -11,8 +11,8 @@ namespace {
 using state::FsState;
 using state::MbGroup;
 
-// Whether the transaction that commits now gives clusters of the group back, or the device is told
-// of some of them.
+// Whether the committing transaction gives back clusters of the group, or some of the group's
+// clusters are being discarded.
 bool gets_clusters_back(allocator::Model& model, std::uint32_t group) {
   const auto committing = model.committing();
   bool out = std::ranges::any_of(

@@ -43,7 +43,7 @@ json::value lazy_init_json(const std::optional<LazyInitProgress>& progress) {
                       {"seconds_left", or_null(progress->seconds_left())}};
 }
 
-// Foreign text, or null if it is unknown.
+// The escaped name, or null if it is unknown.
 json::value name_or_null(const std::string& name) {
   return name.empty() ? json::value() : json::value(escape(name));
 }

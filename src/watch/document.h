@@ -14,21 +14,22 @@
 
 namespace e4r::watch {
 
-// The JSON document of a report (schema e4replay-watch/1). Without names, those are null.
+// The JSON document of a report (schema e4replay-watch/1). If `names` is null, the names in it are
+// null.
 [[nodiscard]] boost::json::value report_json(const Report& report, Names* names = nullptr);
 
-// A figure for people: no fraction from 100 on.
+// A figure for people: without a fraction if it is 100 or more.
 [[nodiscard]] std::string figure_text(const results::Value& value);
 
-// Reports as lines of a table that goes on: one line for each column, with figures over the time
-// since the line before.
+// Prints reports as lines of a growing table: one line for each column, with figures over the time
+// since the previous line.
 class ReportLines {
  public:
   explicit ReportLines(ShownFigures figures = {}) : figures_(std::move(figures)) {}
 
-  // The lines above the table.
+  // The heading of the table.
   [[nodiscard]] std::string head(const Report& report) const;
-  // Empty if nothing was followed yet.
+  // Empty if nothing has been followed yet.
   [[nodiscard]] std::string lines(const Report& report);
 
  private:

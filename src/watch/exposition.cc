@@ -33,8 +33,8 @@ std::string_view suffix_of(MetricType type) {
   return type == MetricType::info ? "_info" : "";
 }
 
-// The text with "\xHH" in place of bytes that are not UTF-8. Likewise U+FFFD, because no query can
-// name a value that has it.
+// The text with "\xHH" in place of bytes that are not UTF-8. U+FFFD is replaced likewise, because
+// no query can name a value that contains it.
 std::string queryable(std::string_view text) {
   constexpr std::uint32_t kReplacement = 0xfffd;
   std::string out;
@@ -51,7 +51,7 @@ std::string queryable(std::string_view text) {
   return out;
 }
 
-// `quotes`: a double quote is escaped, too.
+// With `quotes`, double quotes are escaped, too.
 std::string escaped(std::string_view text, bool quotes) {
   std::string out;
   for (const char c : queryable(text)) {
@@ -98,7 +98,7 @@ void add_family(std::string& out, const MetricFamily& family, Exposition format)
   }
 }
 
-// Whether one element of an Accept header is of that kind and not refused by a weight of zero.
+// Whether one element of an Accept header accepts that kind with a weight other than zero.
 bool accepts(std::string_view element, std::string_view kind) {
   std::string plain = boost::algorithm::to_lower_copy(std::string(element));
   std::erase_if(plain, [](char c) { return c == ' ' || c == '\t'; });

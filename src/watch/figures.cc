@@ -53,7 +53,7 @@ void Samples::add(std::uint64_t time_ns, std::vector<results::Outcome> columns) 
     at = all_.back().time_ns + (time_ns - all_.back().time_ns) / kEveryNs * kEveryNs;
   all_.push_back({at, std::move(columns)});
   add_rates();
-  // The first one that is needed is the last one that is a minute old.
+  // Drops all samples before the latest one that is at least a minute old.
   while (all_.size() > kKept || (all_.size() > 2 && all_[1].time_ns + 60 * kEveryNs <= at))
     all_.pop_front();
 }

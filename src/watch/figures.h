@@ -14,28 +14,30 @@
 
 namespace e4r::watch {
 
-// The times over which figures are counted. All end at the same moment.
+// The periods over which figures are counted. All end at the same moment.
 enum class Window : std::uint8_t { second, minute, start };
 inline constexpr std::array kWindows = {Window::second, Window::minute, Window::start};
 [[nodiscard]] std::string_view window_name(Window window);
 
-// What happened between two moments: the counts of `later` less those of `earlier`. The rest (free
-// space, files) is that of `later`. Outcome::requests_per_s() is right for a window of `seconds`.
+// The counts of `later` minus those of `earlier`. Everything else (free space, files) is as in
+// `later`. `seconds` is the length of the period, for Outcome::requests_per_s().
 [[nodiscard]] results::Outcome outcome_between(const results::Outcome& earlier,
                                                const results::Outcome& later, double seconds);
 
 // Rates of one second.
 struct Rates {
   double requests = 0;           // per second
-  std::optional<double> groups;  // considered per request, 0 without a request; empty: unknown
+  std::optional<double> groups;  // groups considered per request, 0 if there was no request; empty
+                                 // if unknown
 };
 
-// The counts of several runs that go side by side, each second of the trace. Keeps a minute.
+// The counts of several runs that proceed in parallel, for each second of the trace. Keeps a
+// minute.
 class Samples {
  public:
   struct Sample {
     std::uint64_t time_ns = 0;
-    std::vector<results::Outcome> columns;  // counts_of() each run
+    std::vector<results::Outcome> columns;  // counts_of() of each run
   };
   static constexpr std::uint64_t kEveryNs = 1'000'000'000;
 
@@ -43,15 +45,16 @@ class Samples {
   [[nodiscard]] bool due(std::uint64_t time_ns) const {
     return all_.empty() || time_ns >= all_.back().time_ns + kEveryNs;
   }
-  // Adds a sample for the last whole second before the time.
+  // Adds a sample for the last whole second before `time_ns`.
   void add(std::uint64_t time_ns, std::vector<results::Outcome> columns);
-  // The rates of the last kRates seconds of a column, the oldest first.
+  // The rates of a column in the last kRates seconds, the oldest first.
   static constexpr std::size_t kRates = 300;
   [[nodiscard]] std::vector<Rates> rates(std::size_t column) const;
-  // The time of the last sample; 0 without one.
+  // The time of the last sample, or 0 if there is none.
   [[nodiscard]] std::uint64_t last_ns() const { return all_.empty() ? 0 : all_.back().time_ns; }
 
-  // The window's figures of a column; nothing if there are not two samples or the column is new.
+  // A column's figures over the window. Nothing if there are fewer than two samples or the column
+  // is new.
   [[nodiscard]] std::optional<results::Outcome> of(Window window, std::size_t column) const;
 
  private:

@@ -22,13 +22,13 @@ namespace {
 
 using trace::Event;
 
-constexpr int kLevel = 1;  // of compression: fast
+constexpr int kLevel = 1;  // a fast compression level
 
 std::size_t words_of(const Geometry& geometry) {
   return (geometry.clusters_per_group + 63) / 64;
 }
 
-// Bitmaps that have not changed are those of the start image.
+// Keeps the bitmaps that have changed since the start image.
 void keep_words(const state::FsState& state, FlightRecorder::Moment& out) {
   std::vector<std::uint64_t> all, words;
   for (std::uint32_t number = 0; number < state.group_count(); ++number) {
@@ -102,8 +102,8 @@ void FlightRecorder::see(std::span<const Event> events) {
   drop_old();
 }
 
-// The oldest checkpoint is dropped when the next one reaches back far enough. So the time between
-// them is what more is kept than was asked for.
+// The oldest checkpoint is dropped once the next one reaches back far enough. So up to one interval
+// between checkpoints is kept in addition to the time asked for.
 bool FlightRecorder::is_due() const {
   const std::lock_guard lock(mutex_);
   if (moments_.empty()) return true;
@@ -111,8 +111,8 @@ bool FlightRecorder::is_due() const {
          packed_bytes_ - moment_at_bytes_ >= limits_.bytes / 4;
 }
 
-// All operations of the events up to the candidate have taken effect when the first one of a later
-// event comes.
+// When the first operation of a later event comes, all operations of the events up to the candidate
+// have taken effect.
 void FlightRecorder::before(const replay::Op& op, replay::OrderSearch& run) {
   if (!candidate_ || op.ordinal <= candidate_->event) return;
   const Candidate from = *std::exchange(candidate_, std::nullopt);
@@ -175,7 +175,7 @@ FlightRecorder::Held FlightRecorder::held() const {
 
 namespace {
 
-// The image of the moment, in memory.
+// Makes an image of the moment in memory.
 Result<Fd> image_of(const FlightRecorder::Moment& moment, const std::string& start_path) {
   const image::OpenOptions open = {.load_bitmaps = false};
   E4R_TRY(const image::Image start, image::Image::open(start_path, open));

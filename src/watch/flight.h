@@ -22,29 +22,30 @@
 namespace e4r::watch {
 
 // Keeps the last minutes of a followed file system: its events, and checkpoints of the model's
-// state before them. The follower's thread calls see() and before(); others may call the rest.
+// state before them. Only the follower's thread may call see() and before().
 class FlightRecorder {
  public:
   struct Limits {
-    std::uint64_t time_ns = 0;  // how far back it reaches; 0: as far as `bytes` allows
-    std::uint64_t bytes = 0;    // of memory for events and checkpoints, about
+    std::uint64_t time_ns = 0;  // how far back it reaches; 0 if only `bytes` limits it
+    std::uint64_t bytes = 0;    // approximate memory for events and checkpoints
   };
 
   // A checkpoint, and the bitmaps of the groups that have changed since the start image.
   struct Moment {
-    std::uint64_t event = 0;    // how many events were before it
-    std::uint64_t time_ns = 0;  // of the first operation behind it
+    std::uint64_t event = 0;    // number of events before the checkpoint
+    std::uint64_t time_ns = 0;  // time of the first operation after the checkpoint
     replay::Checkpoint state;
     std::vector<std::uint32_t> groups;
-    std::string words;  // of these groups, settled; compressed
+    std::string words;  // the settled bitmaps of these groups, compressed
     [[nodiscard]] std::uint64_t bytes() const;
   };
-  // What there is at one moment: a checkpoint, and the events behind it.
+  // What is available at one moment: a checkpoint and the events after it.
   struct Kept {
     std::shared_ptr<const Moment> from;
-    std::vector<std::shared_ptr<const EventBlock>> blocks;  // the first may begin before it
-    std::vector<trace::Event> tail;                         // behind the blocks
-    // Calls `each` with all events behind the checkpoint, in order.
+    std::vector<std::shared_ptr<const EventBlock>> blocks;  // the first block may begin before the
+                                                            // checkpoint
+    std::vector<trace::Event> tail;                         // the events after the blocks
+    // Calls `each` with all events after the checkpoint, in order.
     [[nodiscard]] Status for_each(
         const std::function<Status(std::span<const trace::Event> events)>& each) const;
   };
@@ -55,12 +56,12 @@ class FlightRecorder {
 
   FlightRecorder(const Limits& limits, bool notes_frees) : limits_(limits), quiet_(notes_frees) {}
 
-  // The next events, on their way to the run.
+  // Takes the next events before the run does.
   void see(std::span<const trace::Event> events);
-  // The run is about to take the operation. Takes a checkpoint if it is time for one.
+  // Must be called when the run is about to take the operation. Takes a checkpoint if one is due.
   void before(const replay::Op& op, replay::OrderSearch& run);
 
-  // Nothing: there is no checkpoint yet.
+  // Empty if there is no checkpoint yet.
   [[nodiscard]] std::optional<Kept> kept() const;
   [[nodiscard]] Held held() const;
 
@@ -78,26 +79,26 @@ class FlightRecorder {
   replay::QuietPoints quiet_;
   std::optional<Candidate> candidate_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::deque<std::shared_ptr<const Moment>> moments_;
   std::deque<std::shared_ptr<const EventBlock>> blocks_;
   std::vector<trace::Event> tail_;
-  std::uint64_t events_ = 0;  // so far
+  std::uint64_t events_ = 0;  // number of events so far
   std::uint64_t block_bytes_ = 0;
-  std::uint64_t packed_bytes_ = 0;     // of all blocks so far
+  std::uint64_t packed_bytes_ = 0;     // size of all blocks so far
   std::uint64_t moment_at_bytes_ = 0;  // packed_bytes_ at the last checkpoint
   std::uint64_t last_ns_ = 0;
 };
 
-// What a capture says beside its events.
+// The content of a capture other than its events.
 struct FlightNotes {
-  capture::StartFacts start;  // without what depends on the checkpoint
+  capture::StartFacts start;  // without facts that depend on the checkpoint
   std::string tunables;
   trace::Generation generation = trace::Generation::v6_1;
-  std::string image_path;  // of the start image from which the run began
+  std::string image_path;  // the start image of the run
   std::string reason;
 };
-// Writes what is kept as a capture with a checkpoint. The file is whole or absent.
+// Writes the kept events as a capture with a checkpoint. The file is complete or absent.
 [[nodiscard]] Status write_flight(const FlightRecorder::Kept& kept, const FlightNotes& notes,
                                   const OutputName& output);
 

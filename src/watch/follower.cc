@@ -18,14 +18,14 @@ namespace {
 
 using replay::Op;
 
-// The operations that have just taken effect, in the order in which they did.
+// The operations that have just taken effect, in that order.
 class TakenOps final : public replay::Account {
  public:
   void taken(const Op& op) override { ops.push_back(op); }
   std::vector<Op> ops;
 };
 
-// The requests whose searches took most steps, second by second, of the last minute.
+// For each second of the last minute, the requests whose searches took the most steps.
 class CostlyRequests final : public replay::Account {
  public:
   bool decided(const replay::Decided& one) override {
@@ -46,7 +46,7 @@ class CostlyRequests final : public replay::Account {
     return true;
   }
 
-  // Those of the minute before that time.
+  // The costliest requests of the minute before `now_ns`.
   [[nodiscard]] std::vector<CostlyRequest> last_minute(std::uint64_t now_ns) {
     constexpr std::size_t kMost = 20;
     forget(now_ns);
@@ -73,7 +73,7 @@ std::uint64_t machine_ns() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// Shows a flight recorder the events on their way.
+// Passes events to the run, and shows them to a flight recorder on the way.
 class Shown final : public trace::EventSource {
  public:
   Shown(trace::EventSource& events, FlightRecorder* flight) : events_(events), flight_(flight) {}
@@ -88,8 +88,8 @@ class Shown final : public trace::EventSource {
   FlightRecorder* flight_;
 };
 
-// The end of a FITRIM call shows what its beginning needs. Without it, the follower takes the
-// ranges that each event names, and shadows ignore them.
+// What the beginning of a FITRIM call needs becomes known only at its end. So the follower takes
+// the ranges that each event names, and shadows ignore them.
 replay::TraceFacts facts_of(const state::Source& source) {
   return {.warm = true, .discards_recorded = source.geometry.discard, .trims = {}};
 }
@@ -198,7 +198,7 @@ Status Follower::take(const Op& op) {
   return {};
 }
 
-// A shadow whose kernel ends is dropped, and the others go on.
+// A shadow whose kernel fails is dropped, and the others continue.
 void Follower::let_shadows_decide() {
   std::vector<Op>& ops = follow_->find<TakenOps>()->ops;
   for (const Op& op : ops)
@@ -240,7 +240,7 @@ Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns
   return ends_ ? error("the run has ended") : Status();
 }
 
-// All operations before that time have taken effect.
+// Called when all operations before `time_ns` have taken effect.
 void Follower::pass_time(std::uint64_t time_ns) {
   if (time_ns < time_ns_) return;
   if (samples_.due(time_ns)) samples_.add(time_ns, counts());
@@ -277,7 +277,7 @@ std::vector<results::Outcome> Follower::counts() const {
   return out;
 }
 
-// Takes at most a fiftieth of the thread's time.
+// Computes the figures that are slow to compute. Takes at most a fiftieth of the thread's time.
 void Follower::look_slowly() {
   constexpr double kShare = 50;
   const std::uint64_t now = machine_ns();

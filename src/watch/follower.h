@@ -21,25 +21,25 @@
 
 namespace e4r::watch {
 
-// A file system at the moment of a start image, and who decides from there.
+// A file system at the moment of a start image, and the policies that decide from then on.
 struct StartPoint {
   const state::Source& source;  // must outlive the follower
-  std::string image_path;       // to open the image again
+  std::string image_path;       // for reopening the image
   allocator::Tunables tunables;
   replay::WarmStart warm;
-  const allocator::Policy* policy = nullptr;           // of the running kernel
-  std::vector<const allocator::Policy*> shadows = {};  // decide the same requests beside it
+  const allocator::Policy* policy = nullptr;           // the running kernel's policy
+  std::vector<const allocator::Policy*> shadows = {};  // policies that decide the same requests
   std::optional<FlightRecorder::Limits> keep = {};     // what to keep of the last minutes
 };
 
-// A request of the kernel whose search took long.
+// A request of the kernel whose search took many steps.
 struct CostlyRequest {
   std::uint64_t time_ns = 0;  // by the trace's clock
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  std::uint32_t clusters = 0;                        // asked for
-  replay::SearchCost cost;                           // by the model, which counts groups
-  mb::Criterion criterion = mb::Criterion::unknown;  // that ended the search
+  std::uint32_t clusters = 0;                        // number asked for
+  replay::SearchCost cost;                           // according to the model, which counts groups
+  mb::Criterion criterion = mb::Criterion::unknown;  // the criterion that ended the search
   [[nodiscard]] std::uint64_t groups() const { return cost.groups.value_or(0); }
   [[nodiscard]] std::uint64_t steps() const { return cost.steps(); }
 };
@@ -50,7 +50,7 @@ struct Column {
   const allocator::Policy* policy = nullptr;
   std::array<std::optional<results::Outcome>, kWindows.size()> windows;  // by Window
 
-  std::vector<Rates> rates;       // of the last seconds, the oldest first
+  std::vector<Rates> rates;       // of the last seconds, oldest first
   GroupHistogram::Counts groups;  // since the start image
 
   [[nodiscard]] const std::optional<results::Outcome>& of(Window window) const {
@@ -58,45 +58,45 @@ struct Column {
   }
 };
 
-// What a follower has come to at one moment.
+// The figures of a follower at one moment.
 struct Picture {
   std::uint64_t followed_ns = 0;      // by the trace's clock: all earlier events have been followed
   std::uint64_t decisions = 0;        // since the start image
-  std::uint64_t identical = 0;        // of them
-  std::string last_difference;        // describes the last of the differing ones that are listed
+  std::uint64_t identical = 0;        // how many of these the model made, too
+  std::string last_difference;        // describes the last differing decision in the list
   std::uint64_t checks = 0;           // comparisons with mb_groups so far
   std::optional<GroupsCheck> check;   // the last one
   std::vector<Column> columns;        // the recorded kernel first
-  std::vector<CostlyRequest> costly;  // of the last minute; those that took most steps first
+  std::vector<CostlyRequest> costly;  // of the last minute, those with the most steps first
   std::vector<stats::SpaceCell> map;  // the recorded file system's free space, at most kMapCells
-  std::uint32_t cluster_bits = 0;     // of the map
+  std::uint32_t cluster_bits = 0;     // for the map
   static constexpr std::size_t kMapCells = 1024;
-  std::vector<std::string> dropped;  // shadows that decide no more, and why
+  std::vector<std::string> dropped;  // shadows that no longer decide, and why
 };
 
-// Follows a live kernel from a start image on, with shadows beside it. One thread runs it; others
-// may call the functions that say so.
+// Follows a live kernel from a start image on, together with shadows. One thread runs it. Other
+// threads may call only the functions marked for them.
 class Follower {
  public:
   // Why run() ended.
   enum class End : std::uint8_t {
-    over,         // the backlog has ended
-    stopped,      // Backlog::stop()
+    over,         // the backlog ended
+    stopped,      // Backlog::stop() was called
     learn_again,  // a decision differed, and enough events have come to deduce more
     events_lost,  // the kernel dropped events
     failed,       // the model or the source; see why()
   };
 
-  // Makes the model and the shadows' deciders. A shadow whose kernel does not start is dropped.
+  // Makes the model and the shadows' engines. A shadow whose kernel does not start is dropped.
   [[nodiscard]] static std::unique_ptr<Follower> create(const StartPoint& start);
 
-  // Follows all events of the backlog, until it ends. `learn_at`: the number of events from which
-  // on a difference ends the run: of a decision, now or earlier, or of a group in a comparison.
-  // Events are kept until the backlog has `most_kept` bytes; then `learn_at` has no effect any
-  // more.
+  // Follows all events of the backlog until it ends. From event number `learn_at` on, any
+  // difference ends the run, even an earlier one: a decision that differs, or a group that differs
+  // in a comparison. The backlog keeps its events until it has `most_kept` bytes; after that,
+  // `learn_at` has no effect.
   [[nodiscard]] End run(Backlog& backlog, std::uint64_t learn_at, std::uint64_t most_kept);
   [[nodiscard]] const std::string& why() const { return why_; }
-  // The order of the kernel's lists, as far as decisions have shown it.
+  // The order of the kernel's lists, as far as decisions have revealed it.
   [[nodiscard]] const std::vector<replay::WarmStart::Precedence>& learnt() const {
     return follow_->learnt();
   }
@@ -106,18 +106,18 @@ class Follower {
     return shadows_[index].engine.get();
   }
 
-  // ---- For other threads.
+  // ---- Other threads may call these.
 
-  // Asks for a picture; the last one that was made; null before the first.
+  // ask() asks for a new picture. picture() returns the latest one, or null before the first.
   void ask() { asked_ = true; }
   [[nodiscard]] std::shared_ptr<const Picture> picture() const;
   // By the trace's clock: all earlier events have been followed.
   [[nodiscard]] std::uint64_t followed_ns() const { return time_ns_; }
-  // Null: nothing is kept.
+  // Null if no events are kept.
   [[nodiscard]] const FlightRecorder* flight() const { return flight_.get(); }
-  // Drops the shadows, with that reason.
+  // Drops the shadows and notes the reason.
   void shed(const std::string& why);
-  // A reading of mb_groups begins, and has ended. One at a time.
+  // Must be called when a reading of mb_groups begins and when it has ended. One reading at a time.
   void begin_check(std::uint64_t before_ns);
   void end_check(KernelGroups kernel);
 
@@ -126,7 +126,7 @@ class Follower {
     const allocator::Policy* policy = nullptr;
     std::unique_ptr<replay::WhatIf> engine;
   };
-  // Figures that take a look at all groups and files.
+  // Figures that need a pass over all groups and files.
   struct Slow {
     stats::SettledFree free;
     stats::FileFragmentation files;
@@ -152,7 +152,7 @@ class Follower {
   void look_slowly();
 
   StartPoint start_;
-  allocator::Model* model_ = nullptr;  // the follower's
+  allocator::Model* model_ = nullptr;  // the model of `follow_`
   std::unique_ptr<replay::OrderSearch> follow_;
   std::unique_ptr<FlightRecorder> flight_;
   std::vector<Shadow> shadows_;
@@ -160,8 +160,8 @@ class Follower {
   Samples samples_;
   std::vector<Slow> slow_;  // by column
   std::vector<stats::SpaceCell> map_;
-  double slow_cost_s_ = 0;        // of the last look
-  std::uint64_t slow_at_ns_ = 0;  // by the machine's clock
+  double slow_cost_s_ = 0;        // how long the last look took
+  std::uint64_t slow_at_ns_ = 0;  // when it ended, by the machine's clock
   std::atomic<std::uint64_t> time_ns_{0};
   std::uint64_t ordinal_ = 0;
   std::uint64_t learn_at_ = UINT64_MAX, most_kept_ = 0;
@@ -171,13 +171,13 @@ class Follower {
   std::string last_difference_;
   std::optional<End> ends_;
   std::string why_;
-  std::vector<bool> unexplained_;  // find_unexplained()
+  std::vector<bool> unexplained_;  // result of find_unexplained()
   std::optional<GroupsComparison> comparison_;
   std::optional<GroupsCheck> checked_;
   std::uint64_t checks_ = 0;
 
   std::atomic<bool> asked_{false}, checking_{false};
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<const Picture> picture_;
   std::optional<std::string> shed_;
   std::optional<std::uint64_t> check_before_ns_;

@@ -10,11 +10,11 @@
 
 namespace e4r::watch {
 
-// Counts requests by the groups that their searches considered, if these are known.
+// Counts requests by the number of groups that their searches considered, if it is known.
 class GroupHistogram final : public replay::Account {
  public:
-  // Bucket 0 has requests that considered no group. Bucket i has those with at most bound(i)
-  // groups, and more than bound(i - 1). The last bucket has no bound.
+  // Bucket 0 holds requests that considered no group. Bucket i holds those with more than bound(i -
+  // 1) and at most bound(i) groups. The last bucket has no upper bound.
   static constexpr std::size_t kBuckets = 19;
   [[nodiscard]] static constexpr std::uint64_t bound(std::size_t bucket) {
     return bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);

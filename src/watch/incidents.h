@@ -15,18 +15,20 @@
 namespace e4r::watch {
 
 struct IncidentOptions {
-  std::string output;  // of the first capture; empty: none is written
+  std::string output;  // name of the first capture; empty if none are written
   FlightRecorder::Limits keep;
   std::optional<When> when;
-  std::chrono::milliseconds after{5'000};       // a capture goes on for so long
-  std::chrono::milliseconds cooldown{300'000};  // between two captures of a condition
+  std::chrono::milliseconds after{5'000};       // how long a capture continues after it was asked
+                                                // for
+  std::chrono::milliseconds cooldown{300'000};  // the least time between two captures that a
+                                                // condition asks for
   std::uint64_t most_files = 10;
-  std::uint64_t most_bytes = std::uint64_t{1} << 30;  // of all of them
+  std::uint64_t most_bytes = std::uint64_t{1} << 30;  // total size of all captures
 };
 
-// When captures of the last minutes are written, and under which names: NAME.e4c, NAME-2.e4c, ...
-// No file that exists is replaced. A capture is written on a thread of its own. What happens is
-// told in notes, a line each.
+// Decides when captures of the last minutes are written, and names them: NAME.e4c, NAME-2.e4c, ...
+// No existing file is replaced. Each capture is written on a thread of its own. The functions
+// report what happens in `notes`, one line each.
 class Incidents {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -35,20 +37,20 @@ class Incidents {
 
   [[nodiscard]] bool writes() const { return !options_.output.empty(); }
   [[nodiscard]] const IncidentOptions& options() const { return options_; }
-  // Somebody, or a condition, wants a capture.
+  // The user or a condition asks for a capture.
   void ask(const std::string& reason, bool by_condition, Time now, std::vector<std::string>& notes);
-  // The condition becomes true, or not.
+  // Checks whether the condition has become true.
   void look(const Picture& picture, Time now, std::vector<std::string>& notes);
-  // Whether a capture is wanted, and whether its time has come.
+  // Whether a capture was asked for, and whether it is time to write it.
   [[nodiscard]] bool is_wanted() const { return wanted_at_.has_value(); }
   [[nodiscard]] bool is_due(Time now) const {
     return wanted_at_ && now >= *wanted_at_ && !writing_.valid();
   }
-  // Writes the capture that is wanted. `kept`: nothing if nothing is kept yet. `owner` holds what
-  // the notes refer to.
+  // Writes the capture that was asked for. `kept` is empty if there is no checkpoint yet. `owner`
+  // keeps alive what `notes` refers to.
   void write(std::optional<FlightRecorder::Kept> kept, FlightNotes notes,
              std::shared_ptr<const void> owner, std::vector<std::string>& told);
-  // Tells what has been written. `wait`: waits until it is.
+  // Reports what has been written. With `wait`, waits for the writing thread first.
   void collect(bool wait, std::vector<std::string>& notes);
 
   [[nodiscard]] std::uint64_t files() const { return files_; }

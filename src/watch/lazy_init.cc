@@ -22,7 +22,7 @@ bool lets_lazy_init_run(const std::string& mount_options) {
 
 void LazyInitPace::see(Clock::time_point now, std::uint64_t groups_left) {
   constexpr std::chrono::seconds kWindow{60};
-  // A resize adds groups, and another mount begins anew.
+  // A resize adds groups, and a new mount starts over.
   if (!seen_.empty() && groups_left > seen_.back().second) seen_.clear();
   seen_.emplace_back(now, groups_left);
   while (seen_.size() > 2 && seen_[1].first + kWindow <= now) seen_.pop_front();
@@ -50,7 +50,7 @@ void LazyInit::look() {
     if (reading_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     const Reading read = reading_.get();
     due_ = read.ended + std::max<Clock::duration>(kEvery, kShare * (read.ended - read.began));
-    // A superblock that the kernel is just changing has a wrong checksum.
+    // A superblock that the kernel is changing at this moment has a wrong checksum.
     if (read.groups_left.ok()) note(read.ended, *read.groups_left);
   }
   if (progress_->groups_left == 0 || Clock::now() < due_) return;

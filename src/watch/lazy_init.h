@@ -15,29 +15,32 @@
 
 namespace e4r::watch {
 
-// What the kernel's lazy-init thread still has to do for a file system.
+// The work that is left for the kernel's lazy-init thread in a file system.
 struct LazyInitProgress {
-  std::uint64_t groups_left = 0;                      // whose inode tables are not zeroed yet
-  bool runs = false;                                  // false: the mount has noinit_itable
+  std::uint64_t groups_left = 0;                      // groups whose inode tables are not zeroed
+                                                      // yet
+  bool runs = false;                                  // false if the mount has noinit_itable
   std::optional<double> groups_per_s = std::nullopt;  // over the last minute
-  // At that rate.
+  // The time needed at that rate.
   [[nodiscard]] std::optional<double> seconds_left() const;
 };
 
-// The groups whose inode tables the kernel would zero: those without INODE_ZEROED. It looks at that
-// flag in file systems with checksums of groups alone (ext4_has_uninit_itable() and
+// The number of groups whose inode tables the kernel would zero: those without INODE_ZEROED. The
+// kernel looks at that flag only in file systems with group checksums (ext4_has_uninit_itable() and
 // ext4_init_inode_table(), Linux 6.12).
 [[nodiscard]] std::uint64_t uninitialised_groups(const image::Image& image);
 
-// Whether these mount options, comma-separated, let the thread run. The kernel shows noinit_itable.
+// Whether these comma-separated mount options let the thread run. The kernel lists noinit_itable
+// among them.
 [[nodiscard]] bool lets_lazy_init_run(const std::string& mount_options);
 
-// Counts seen at moments, and how fast they fall.
+// Computes how fast a count decreases.
 class LazyInitPace {
  public:
   using Clock = std::chrono::steady_clock;
   void see(Clock::time_point now, std::uint64_t groups_left);
-  // Groups a second since the oldest count of the last minute; nothing if none went.
+  // Groups per second since the oldest count of the last minute. Nothing if the count did not
+  // decrease.
   [[nodiscard]] std::optional<double> groups_per_s() const;
 
  private:
@@ -45,16 +48,16 @@ class LazyInitPace {
 };
 
 // Follows the thread's work on a mounted file system. ext4 keeps group descriptors in the page
-// cache of the device, so reading the device shows them as they are now, without waiting for it.
+// cache of the device, so reading the device returns their current values without disk access.
 class LazyInit {
  public:
-  // From a start image of the volume on.
+  // Begins with a start image of the volume.
   void start(const image::Image& image, const record::Volume& volume);
-  // Takes over what was read, and begins to read the descriptors again if that is due: every
-  // second, or so rarely that it takes a fiftieth of a CPU. Never once all tables are zeroed. Does
-  // not wait.
+  // Takes over what has been read, and starts to read the descriptors again if that is due: once a
+  // second, or less often so that it takes at most a fiftieth of a CPU. Never reads again once all
+  // tables are zeroed. Does not wait.
   void look();
-  // Nothing before the first start image.
+  // Empty before the first start image.
   [[nodiscard]] const std::optional<LazyInitProgress>& progress() const { return progress_; }
 
  private:

@@ -21,7 +21,7 @@ std::string bucket_key(std::size_t bucket) {
   return fmt::format("#groups/{}", bucket);
 }
 
-// How a unit is written in keys, and its base unit, which ends the name of a metric.
+// The suffix of a unit in keys, and the base unit, with which the name of a metric ends.
 struct BaseUnit {
   std::string_view in_key, name;
 };
@@ -46,7 +46,7 @@ BaseUnit base_of(Unit unit) {
   return {};
 }
 
-// A figure in its base unit.
+// Converts a figure to its base unit.
 double in_base(double value, Unit unit, const Geometry& geometry) {
   switch (unit) {
     case Unit::kib:
@@ -76,7 +76,7 @@ std::optional<double> value_of(const Row& row, const Column& column) {
   return in_base(*value, row.unit, outcome->geometry);
 }
 
-// The family of that name, which is the last one if it is there.
+// Returns the family with that name. Adds it if it does not exist.
 MetricFamily& family_of(std::vector<MetricFamily>& out, const std::string& name) {
   const auto found = std::ranges::find(out, name, &MetricFamily::name);
   if (found != out.end()) return *found;
@@ -153,7 +153,7 @@ void Metrics::add_row(std::vector<MetricFamily>& out, const Row& row) const {
       if (const Counter* counter = find(row.key, allocator)) add(allocator, counter->value());
   } else if (last_.picture) {
     for (const std::string& allocator : allocators_) {
-      // The first one, if a policy was given twice.
+      // The first column with that name: a policy may be given twice.
       const auto column = std::ranges::find(last_.picture->columns, allocator, &Column::name);
       if (column == last_.picture->columns.end()) continue;
       if (const auto value = value_of(row, *column)) add(allocator, *value);
@@ -180,7 +180,7 @@ void Metrics::add_histogram(std::vector<MetricFamily>& out) const {
   }
 }
 
-// The watch itself. No row of a run has these.
+// Metrics of the watch itself, for which no row exists.
 void Metrics::add_health(std::vector<MetricFamily>& out) const {
   const auto add = [&](const char* name, MetricType type, const char* unit, const char* help,
                        double value) -> MetricFamily& {

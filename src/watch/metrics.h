@@ -13,16 +13,16 @@
 
 namespace e4r::watch {
 
-// The metric of a row: "files/extents" becomes "e4replay_files_extents", with the base unit at the
-// end. The criterion of a row is not part of the name.
+// The name of a row's metric: "files/extents" becomes "e4replay_files_extents", followed by the
+// base unit. The row's criterion is not part of the name.
 [[nodiscard]] std::string metric_name(const results::Row& row);
 
-// The reports of a watch as metrics. Counters add up over all start images, so they never go down.
-// They go from the last report before a new start image to the first one behind it without what
-// happened between the two.
+// The reports of a watch as metrics. Counters add up over all start images, so they never decrease.
+// What happens between the last report before a new start image and the first one after it is not
+// counted.
 class Metrics {
  public:
-  // `version`: of this program.
+  // `version`: the version of this program.
   explicit Metrics(std::string_view version) : version_(version) {}
 
   void add(const Report& report);
@@ -30,8 +30,8 @@ class Metrics {
   [[nodiscard]] std::vector<MetricFamily> families() const;
 
  private:
-  // What a counter came to under earlier start images, and under this one. Each attempt to follow
-  // from a start image counts from zero, and is shown once it is ahead of those before it.
+  // The value of a counter under earlier start images, and under this one. Each attempt to follow
+  // from a start image counts from zero. It is shown once it exceeds the attempts before it.
   struct Counter {
     double before = 0, now = 0;
     [[nodiscard]] double value() const { return before + now; }
@@ -49,7 +49,7 @@ class Metrics {
   std::string version_;
   Report last_;
   std::map<Key, Counter> counters_;
-  std::vector<std::string> allocators_;  // in the order in which they were first there
+  std::vector<std::string> allocators_;  // in order of first appearance
 };
 
 }  // namespace e4r::watch

@@ -12,21 +12,21 @@
 
 namespace e4r::watch {
 
-// A file that is replaced whole again and again, by a thread of its own. A disk that is slow, full
-// or frozen delays nobody else.
+// A file that is replaced as a whole again and again, by a thread of its own. So a disk that is
+// slow, full or frozen delays no other thread.
 class MetricsFile {
  public:
-  // The Error says why the file cannot be written: its directory is missing, or it is no regular
+  // The Error says why the file cannot be written: its directory is missing, or it is not a regular
   // file.
   [[nodiscard]] static Result<std::unique_ptr<MetricsFile>> open(const std::string& path);
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
-  // Waits until the last text is written.
+  // Waits until the last text has been written.
   ~MetricsFile();
 
-  // Writes the text soon. A text that still waits is dropped.
+  // Queues the text for writing. It replaces a text that is still waiting.
   void write(std::string text);
-  // Why the file could not be written, once; nothing as long as that goes on.
+  // Why the file could not be written. Reported once, until writing has succeeded again.
   [[nodiscard]] std::optional<std::string> trouble();
 
  private:
@@ -35,7 +35,7 @@ class MetricsFile {
   [[nodiscard]] Status write_now(const std::string& text) const;
 
   std::string path_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::optional<std::string> waiting_, trouble_;
   bool fails_ = false, ends_ = false;

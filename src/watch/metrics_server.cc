@@ -27,10 +27,10 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMostRequest = 8192;
-constexpr std::size_t kMostIgnored = 64 << 10;  // bytes behind a request
+constexpr std::size_t kMostIgnored = 64 << 10;  // bytes after a request
 constexpr std::chrono::seconds kMostTime{5};
 
-// The request with its empty line, or nothing if that has not come yet.
+// The request up to and including its empty line, or nothing if that has not arrived yet.
 std::optional<std::string_view> whole_request(std::string_view read) {
   for (std::size_t at = read.find('\n'); at != std::string_view::npos; at = read.find('\n', at + 1))
     for (const std::string_view end : {"\n", "\r\n"})
@@ -121,7 +121,7 @@ HttpAnswer answer_http(std::string_view request, const std::shared_ptr<const Met
   return reply("200 OK", content_type(format), {texts, &text});
 }
 
-// The connections.
+// Serves the connections.
 class MetricsServer::Loop {
  public:
   explicit Loop(MetricsServer& server) : server_(server) {}
@@ -155,7 +155,7 @@ class MetricsServer::Loop {
 
   [[nodiscard]] int wait_ms() const {
     if (connections_.empty()) return -1;
-    const auto left = connections_.front().until - Steady::now();  // the oldest one
+    const auto left = connections_.front().until - Steady::now();  // the oldest connection
     return static_cast<int>(
         std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(left).count()));
   }
@@ -164,7 +164,7 @@ class MetricsServer::Loop {
     for (std::size_t i = 0; i < kMost; ++i) {
       Fd fd(::accept4(server_.listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!fd.is_open()) {
-        // Without descriptors or memory, do not ask again and again.
+        // Out of descriptors or memory: wait instead of retrying at once.
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
           ::poll(nullptr, 0, /*milliseconds*/ 100);
         return;
@@ -174,12 +174,12 @@ class MetricsServer::Loop {
     }
   }
 
-  // Returns false at the end of the connection.
+  // Returns false if the connection must be closed.
   bool go_on(Connection& c) const {
     return c.sends ? send(c) : c.answer.body == nullptr ? read(c) : ignore(c);
   }
 
-  // Reads a piece. Returns the number of bytes, 0 if nothing has come yet, and -1 at the end.
+  // Reads some bytes. Returns their number, 0 if none have arrived yet, and -1 at the end.
   static ssize_t receive(const Connection& c, std::span<char> into) {
     const ssize_t got = ::recv(c.fd.get(), into.data(), into.size(), 0);
     if (got > 0) return got;
@@ -213,7 +213,7 @@ class MetricsServer::Loop {
       if (sent < 0) return errno == EAGAIN || errno == EINTR;
       c.sent += static_cast<std::size_t>(sent);
     }
-    // A close while the client still sends could cost it the answer.
+    // Closing the connection while the client still sends could make it lose the answer.
     c.sends = false;
     return ::shutdown(c.fd.get(), SHUT_WR) == 0;
   }
@@ -227,7 +227,7 @@ class MetricsServer::Loop {
   }
 
   MetricsServer& server_;
-  std::deque<Connection> connections_;  // the oldest first
+  std::deque<Connection> connections_;  // oldest first
 };
 
 Status MetricsServer::listen(const ListenAddress& address) {
@@ -247,7 +247,7 @@ Status MetricsServer::listen(const ListenAddress& address) {
   if (::bind(listener_.get(), socket, size) != 0 || ::listen(listener_.get(), kWaiting) != 0 ||
       ::getsockname(listener_.get(), socket, &size) != 0)
     return fail();
-  // The port is at the same place in both kinds of addresses.
+  // The port has the same offset in both kinds of addresses.
   sockaddr_in named = {};
   std::memcpy(&named, &bound, sizeof named);
   port_ = ntohs(named.sin_port);

@@ -25,26 +25,26 @@ struct ListenAddress {
   socklen_t size = 0;
   std::string text;
 };
-// "127.0.0.1:9435" or "[::1]:9435". Port 0: the kernel chooses one.
+// Parses "127.0.0.1:9435" or "[::1]:9435". For port 0, the kernel chooses a port.
 [[nodiscard]] Result<ListenAddress> parse_listen(const std::string& text);
 
-// The answer to a request: its first line and its headers. `body` is not part of it.
+// The answer to a request. `head` is its status line and headers.
 struct HttpAnswer {
   std::string head;
   std::shared_ptr<const std::string> body;
 };
-// `texts`: null before there are any.
+// `texts` is null before the first metrics.
 [[nodiscard]] HttpAnswer answer_http(std::string_view request,
                                      const std::shared_ptr<const MetricsTexts>& texts);
 
-// Answers GET /metrics, in a thread of its own with a low priority. It has at most kMost
+// Answers GET /metrics, in a thread of its own with a low priority. Keeps at most kMost
 // connections. Each of them may send 8 KiB and take five seconds. If another one comes, the oldest
-// one is closed.
+// is closed.
 class MetricsServer {
  public:
   static constexpr std::size_t kMost = 32;
 
-  // The Error says why nobody can listen there.
+  // The Error says why the address cannot be listened on.
   [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> open(const ListenAddress& address);
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
@@ -61,9 +61,9 @@ class MetricsServer {
   [[nodiscard]] Status listen(const ListenAddress& address);
   [[nodiscard]] std::shared_ptr<const MetricsTexts> texts() const;
 
-  Fd listener_, ends_;  // ends_: an eventfd
+  Fd listener_, ends_;  // ends_ is an eventfd
   std::uint16_t port_ = 0;
-  mutable std::mutex mutex_;  // guards the next one
+  mutable std::mutex mutex_;  // guards the next member
   std::shared_ptr<const MetricsTexts> texts_;
   std::thread thread_;
 };

@@ -19,11 +19,11 @@ namespace e4r::watch {
 namespace {
 
 constexpr std::size_t kMostNames = 4096, kMostFiles = 256;
-// How long an answer is good for. A file without a name in memory may have to be read for the next
-// answer.
+// How long an answer is used. For a file whose name is not in memory, the next answer may need disk
+// access.
 constexpr std::chrono::seconds kNamedFor{5}, kNamelessFor{30};
 
-// A handle as ext4 encodes it: an inode, and a generation, of which 0 stands for any
+// A file handle as ext4 encodes it: an inode number and a generation, where 0 means any
 // (FILEID_INO32_GEN in include/linux/exportfs.h; ext4_nfs_get_inode() in fs/ext4/super.c, Linux
 // 6.12).
 Fd open_inode(int mount, std::uint32_t ino) {
@@ -71,9 +71,9 @@ std::optional<std::string> path_of_inode(const std::string& mount_point, std::ui
   const ssize_t length = ::readlink(file.path().c_str(), text.data(), text.size());
   if (length <= 0 || static_cast<std::size_t>(length) == text.size()) return std::nullopt;
   const std::string path(text.data(), static_cast<std::size_t>(length));
-  // An inode without a name in memory is shown as "/".
+  // The kernel shows an inode without a name in memory as "/".
   if (!is_below(path, mount_point) || (path == "/" && ino != kRoot)) return std::nullopt;
-  // Either the name was removed and others are left, or the file is called so.
+  // Either this name was removed and other names are left, or the file's name ends like this.
   if (path.ends_with(kDeleted) && (::lstat(path.c_str(), &st) != 0 || !is_inode(st, dev, ino)))
     return std::nullopt;
   return path;

@@ -15,25 +15,25 @@
 
 namespace e4r::watch {
 
-// What processes and files are called; empty: unknown. Foreign text: escape it.
+// The names of processes and files; empty if unknown. They are foreign strings: escape them.
 class Names {
  public:
   virtual ~Names() = default;
   [[nodiscard]] virtual std::string process(std::uint32_t pid) = 0;
-  // With the mount point in front.
+  // Includes the mount point.
   [[nodiscard]] virtual std::string file(std::uint64_t ino) = 0;
 };
 
-// A path that an inode has now, below the mount point of the file system with that device number.
-// The kernel tells the path if it has a name of the inode in memory (open_by_handle_at() and
+// A current path of an inode, below the mount point of the file system with that device number. The
+// kernel reports the path if it has a name of the inode in memory (open_by_handle_at() and
 // /proc/self/fd). Nothing if it has none, or if the inode is not in use. Reads an inode that is not
-// in memory, so it may wait for the device. Needs CAP_DAC_READ_SEARCH. The file system is busy
-// only during the call.
+// in memory, so it may wait for the device. Needs CAP_DAC_READ_SEARCH. The file system is busy only
+// during the call.
 [[nodiscard]] std::optional<std::string> path_of_inode(const std::string& mount_point,
                                                        std::uint32_t dev, std::uint64_t ino);
 
 // The names on this machine. A process may be gone when its request is shown again, so its name is
-// kept. Names of files are looked up again after some seconds, in a thread of their own: nobody
+// kept. Names of files are looked up again after some seconds, in a separate thread, so no caller
 // waits for the file system.
 class LiveNames final : public Names {
  public:
@@ -42,13 +42,14 @@ class LiveNames final : public Names {
   LiveNames& operator=(const LiveNames&) = delete;
   ~LiveNames() override;
 
-  // The file system that inodes are in from now on.
+  // Sets the file system to which inode numbers refer from now on.
   void set_place(const Report& report);
-  // Looks up the names of all requests of the report, and waits a tenth of a second for them.
+  // Looks up the names for all requests of the report, and waits for them for up to a tenth of a
+  // second.
   void look_up(const Report& report);
 
   [[nodiscard]] std::string process(std::uint32_t pid) override;
-  // What is known by now. If that is old or nothing, the thread looks it up.
+  // The name as far as it is known now. If it is old or unknown, the thread looks it up.
   [[nodiscard]] std::string file(std::uint64_t ino) override;
 
  private:
@@ -63,14 +64,14 @@ class LiveNames final : public Names {
 
   std::map<std::uint32_t, std::string> processes_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::string mount_point_;
   std::uint32_t dev_ = 0;
   std::map<std::uint64_t, Known> files_;  // by inode
   std::vector<std::uint64_t> wanted_;     // at most as many as files_
   bool ends_ = false;
-  std::thread thread_;  // runs from the first question on
+  std::thread thread_;  // started by the first request
 };
 
 }  // namespace e4r::watch

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kNameWidth = 14, kProcessWidth = 19;
 
-// "4 min": rounded up.
+// "4 min", rounded up.
 std::string time_text(double seconds) {
   constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
   if (seconds <= 2 * kMinute) return fmt::format("{:.0f} s", std::ceil(seconds));
@@ -30,7 +30,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.0f} days", std::ceil(seconds / kDay));
 }
 
-// What the list of figures says about one: the section that it stands in, and its label there.
+// The description in the list of figures: the row's section and its label.
 std::string meaning_of(const results::Row& row) {
   std::string label(trim(row.label));
   if (row.section.empty()) return label;
@@ -66,7 +66,7 @@ class Page {
   }
 
  private:
-  // The last line is the foot's.
+  // The number of free lines. The last line is reserved for the foot.
   [[nodiscard]] std::size_t room() const {
     const std::size_t most = view_.rows > 1 ? view_.rows - 1 : 0;
     return most - std::min(most, lines_.size());
@@ -83,7 +83,7 @@ class Page {
     }
     lines_.push_back(std::move(fits));
   }
-  // What this terminal shows of foreign text.
+  // Escapes foreign text for this terminal.
   [[nodiscard]] std::string safe(const std::string& text) const {
     std::string escaped = escape(text);
     if (!view_.ascii) return escaped;
@@ -166,7 +166,7 @@ class Page {
       add({{line, Style::plain}});
   }
 
-  // The list of all figures. In a terminal with room for it, the table is above it.
+  // Shows the list of all figures. The table is above it if the terminal has room for both.
   void figures() {
     constexpr std::size_t kLeastList = 8;
     const auto rows = results::rows(results::Teller::watch);
@@ -195,7 +195,7 @@ class Page {
     costly();
   }
 
-  // How many of the chosen figures have room beside the name, and for "+N" if not all have.
+  // How many of the chosen figures fit beside the name. Leaves room for "+N" unless all fit.
   [[nodiscard]] std::size_t figures_that_fit() const {
     constexpr std::size_t kMark = 4;
     const auto rows = view_.figures.rows();
@@ -247,16 +247,16 @@ class Page {
          [](const Rates& one) { return one.requests; });
     for (std::size_t i = 0; i < picture_->columns.size(); ++i) {
       const std::vector<Rates>& rates = picture_->columns[i].rates;
-      if (!rates.empty() && !rates.back().groups) continue;  // a kernel that does not count them
+      if (!rates.empty() && !rates.back().groups) continue;  // a kernel that does not count groups
       line(picture_->columns[i].name, style_of(i), rates,
            [](const Rates& one) { return one.groups.value_or(0); });
     }
   }
 
-  // The searches of the last minute by the criterion that ended them: of the recorded kernel and of
-  // the first shadow.
+  // Shows the searches of the last minute by the criterion that ended them, for the recorded kernel
+  // and the first shadow.
   void criteria() {
-    constexpr std::size_t kForTwo = 50;  // signs in a line
+    constexpr std::size_t kForTwo = 50;  // characters in a line
     const std::size_t shown =
         std::min<std::size_t>(picture_->columns.size(), view_.columns < kForTwo ? 1 : 2);
     const std::size_t bar = view_.columns > 40 ? (view_.columns - 14) / shown - 9 : 10;
@@ -287,7 +287,7 @@ class Page {
     }
   }
 
-  // A sign stands for as many cells as it takes to leave `kept` lines.
+  // Draws the map. Each character stands for several cells, so that `kept` lines are left.
   void map(std::size_t kept) {
     if (room() < kept + 2 || picture_->map.empty()) return;
     const std::size_t lines = std::min<std::size_t>(room() - kept - 1, 6);
@@ -350,7 +350,7 @@ class Page {
     }
   }
 
-  // The end of its path, from the mount point on; without a path, its number.
+  // The end of the file's path below the mount point, or its inode number if the path is unknown.
   [[nodiscard]] std::string file(std::uint64_t ino, std::size_t columns) {
     std::string path = names_.file(ino);
     if (path.empty()) return fmt::format("inode {}", ino);
@@ -367,7 +367,8 @@ class Page {
   std::vector<PageLine> lines_;
 };
 
-// The character that begins there, and the columns that it takes. A byte that begins none is one.
+// The size of the character at a position: its bytes and its columns in the terminal. A byte that
+// begins no character counts as one column.
 struct Sign {
   std::size_t bytes = 1, columns = 1;
 };

@@ -13,7 +13,7 @@
 
 namespace e4r::watch {
 
-// How a part of the page looks. A terminal without colours shows attributes alone.
+// The style of a part of the page. A terminal without colours shows only attributes.
 enum class Style : std::uint8_t { plain, title, heading, faint, warning, recorded, shadow };
 
 struct Span {
@@ -23,11 +23,11 @@ struct Span {
 // One line of the page.
 using PageLine = std::vector<Span>;
 
-// By what the requests that took most are sorted.
+// The order in which the costliest requests are sorted.
 enum class SortBy : std::uint8_t { steps, groups, extents, time };
 [[nodiscard]] SortBy next(SortBy sort);
 
-// Keys that are no characters.
+// Keys that are not characters.
 enum PageKey : int {
   kResized = -1,
   kUp = -2,
@@ -39,36 +39,37 @@ enum PageKey : int {
 };
 inline constexpr int kEscape = 27;
 
-// What the user has chosen, and the terminal's size.
+// The user's choices and the terminal's size.
 struct PageView {
   unsigned columns = 80, rows = 24;
-  bool ascii = false;  // the terminal shows ASCII alone
+  bool ascii = false;  // the terminal shows only ASCII
   bool help = false;
   bool frozen = false;
   SortBy sort = SortBy::steps;
   ShownFigures figures = {};
   bool choosing = false;     // the list of figures is open
-  std::size_t chosen = 0;    // the line of the list that the next key is for
-  std::string message = {};  // the last one, for the second line from below
+  std::size_t chosen = 0;    // the selected line of that list
+  std::string message = {};  // the latest message, shown in the second line from the bottom
 };
 
-// A key while the list of figures is open.
+// Handles a key while the list of figures is open.
 void on_list_key(PageView& view, int key);
 
-// The full-screen page of a report: at most `rows` lines of at most `columns` characters. What
-// finds no room is left out, from below. Names are asked for where they are shown.
+// The full-screen page of a report: at most `rows` lines of at most `columns` characters. What does
+// not fit is left out, from the bottom up. Names are looked up only where they are shown.
 [[nodiscard]] std::vector<PageLine> page_lines(const Report& report, const PageView& view,
                                                Names& names);
 
-// The number of columns that a text takes in a terminal of this locale (wcwidth()).
+// The number of columns that a string takes in a terminal of this locale (wcwidth()).
 [[nodiscard]] std::size_t width_of(std::string_view text);
-// As much of its beginning as has room in so many.
+// The longest beginning of the string that fits in `columns`.
 [[nodiscard]] std::string cut_to(std::string_view text, std::size_t columns);
-// As much of its end, behind `mark` if it is cut.
+// The longest end of the string that fits in `columns`; preceded by `mark` if anything was cut.
 [[nodiscard]] std::string end_within(std::string_view text, std::size_t columns,
                                      std::string_view mark);
 
-// A line of signs whose heights are the last `columns` values, the largest being full height.
+// A line of characters whose heights show the last `columns` values. The largest value has full
+// height.
 [[nodiscard]] std::string sparkline(const std::vector<double>& values, std::size_t columns,
                                     bool ascii);
 

@@ -43,7 +43,7 @@ void Pursuit::end(const std::string& why) {
 }
 
 void Pursuit::pursue() {
-  // Whoever reads the kernel's buffers goes first.
+  // The thread that reads the kernel's buffers has priority over this one.
   ::setpriority(PRIO_PROCESS, 0, 0);
   wait_for_events();
   for (bool again = true; again;) {
@@ -61,7 +61,7 @@ void Pursuit::wait_for_events() const {
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kPause, first));
 }
 
-// The first one that was not tried, until one follows all decisions; then the best.
+// The first policy that was not tried yet, until one agrees in all decisions; then the best one.
 const allocator::Policy* Pursuit::choose_policy() const {
   const auto fresh = std::ranges::find_if(tried_, [](const Tried& t) { return t.identical < 0; });
   const auto best = std::ranges::max_element(tried_, {}, &Tried::identical);
@@ -88,8 +88,8 @@ void Pursuit::note_wrong_answer(const replay::Agreement& agreement) {
   if (hidden != start_.warm.hidden.end()) wrong_answers_[hidden->group].push_back(hidden->runs());
 }
 
-// Learns from the events that are there, and follows from the start image until nothing more is to
-// be learnt. The Error says why the thread was lost.
+// Learns from the events that are present, and follows from the start image until nothing more can
+// be learnt. The Error says why the kernel can no longer be followed.
 Status Pursuit::attempt(bool& again) {
   const std::uint64_t present = backlog_.state().added;
   E4R_TRY(start_.warm, replay::deduce_warm_start(start_.source, *backlog_.read_present(), groups_,
@@ -103,7 +103,7 @@ Status Pursuit::attempt(bool& again) {
     follower_ = follower;
   }
   ++attempts_;
-  constexpr std::uint64_t kLeast = 64;  // events: fewer teach nothing
+  constexpr std::uint64_t kLeast = 64;  // nothing can be learnt from fewer events
   const Follower::End end =
       follower->run(backlog_, std::max(2 * present, kLeast), options_.most_kept);
   const replay::Agreement& agreement = follower->recorded().agreement();

@@ -15,7 +15,7 @@
 
 namespace e4r::watch {
 
-// Who decides, beside the start image.
+// The policies to try, and limits.
 struct PursuitOptions {
   std::vector<const allocator::Policy*> kernel;   // the policies that the running kernel may have
   std::vector<const allocator::Policy*> shadows;  // decide the same requests
@@ -23,11 +23,11 @@ struct PursuitOptions {
   std::uint64_t most_kept = 64 << 20;             // bytes of events that are kept to learn from
 };
 
-// Follows a live kernel from one start image on, in a thread of its own, in as many attempts as it
-// takes to learn what the file system held in memory. Each attempt begins at the start image.
+// Follows a live kernel from one start image, in a thread of its own. Makes as many attempts as
+// needed to learn what the file system held in memory. Each attempt begins at the start image.
 class Pursuit {
  public:
-  // The start must outlive the object. Begins at once.
+  // Begins at once. What `start` refers to must outlive the object.
   Pursuit(StartPoint start, std::vector<state::MbGroup> groups, PursuitOptions options);
   Pursuit(const Pursuit&) = delete;
   Pursuit& operator=(const Pursuit&) = delete;
@@ -38,13 +38,13 @@ class Pursuit {
   // Waits until all events have been followed. Call Backlog::end() first.
   void finish();
 
-  // Whether the thread has ended by itself, and why: empty if the backlog had ended.
+  // Whether the thread has ended by itself, and why: why() is empty if the backlog had ended.
   [[nodiscard]] bool has_ended() const { return ended_; }
   [[nodiscard]] std::string why() const;
   // Whether it ended because the kernel had dropped events.
   [[nodiscard]] bool events_were_lost() const { return events_lost_; }
 
-  // The current attempt; null before the first. How many there were.
+  // The current attempt, or null before the first; and the number of attempts.
   [[nodiscard]] std::shared_ptr<Follower> follower() const;
   [[nodiscard]] unsigned attempts() const { return attempts_; }
 
@@ -59,7 +59,7 @@ class Pursuit {
 
   struct Tried {
     const allocator::Policy* policy;
-    double identical = -1;  // share of decisions; below 0: not tried
+    double identical = -1;  // share of the decisions; negative if the policy was not tried
   };
 
   StartPoint start_;
@@ -67,13 +67,13 @@ class Pursuit {
   PursuitOptions options_;
   std::vector<Tried> tried_;
   std::vector<replay::WarmStart::Precedence> learnt_;
-  // Answers for the preallocations that only counters show, with which a decision in their group
-  // has differed.
+  // The answers for preallocations seen only in counters that turned out wrong: under them, a
+  // decision in their group differed.
   std::map<std::uint32_t, std::vector<std::vector<ClusterRange>>> wrong_answers_;  // by group
   Backlog backlog_;
   std::atomic<bool> ended_{false}, stopped_{false}, events_lost_{false};
   std::atomic<unsigned> attempts_{0};
-  mutable std::mutex mutex_;  // guards the next two
+  mutable std::mutex mutex_;  // guards the next two members
   std::shared_ptr<Follower> follower_;
   std::string why_;
   std::thread thread_;

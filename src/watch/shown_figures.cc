@@ -12,7 +12,7 @@ namespace {
 using results::Row;
 using results::Teller;
 
-// The figures that are shown if nobody chooses others, with short titles.
+// The figures that are shown by default, with short titles.
 struct UsualFigure {
   std::string_view key, on_page, in_lines;
   std::size_t page_width, lines_width;
@@ -37,7 +37,7 @@ Result<const Row*> find_figure(std::string_view key) {
 }  // namespace
 
 FigureTitle title_of(const Row& row, ShownIn where) {
-  constexpr std::size_t kWidth = 11;  // of "999,999,999"
+  constexpr std::size_t kWidth = 11;  // the width of "999,999,999"
   const auto usual = std::ranges::find(kUsualFigures, row.key, &UsualFigure::key);
   if (usual == kUsualFigures.end()) return {row.key, std::max(row.key.size(), kWidth)};
   if (where == ShownIn::page) return {std::string(usual->on_page), usual->page_width};

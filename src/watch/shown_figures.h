@@ -23,18 +23,18 @@ struct FigureTitle {
 };
 [[nodiscard]] FigureTitle title_of(const results::Row& row, ShownIn where);
 
-// The figures of each allocator that the page and the lines have, in the order in which they stand
-// there. Each is a row of the table of figures that `watch` tells.
+// The figures that the page and the lines show for each allocator, in order. Each is a row of the
+// table of figures of `watch`.
 class ShownFigures {
  public:
-  // The usual ones.
+  // The default figures.
   ShownFigures();
-  // Keys, separated by commas. The Error names the key that is wrong, and all that there are.
+  // Parses keys separated by commas. The Error names the wrong key and lists all valid ones.
   [[nodiscard]] static Result<ShownFigures> parse(std::string_view keys);
 
   [[nodiscard]] std::span<const results::Row* const> rows() const { return rows_; }
   [[nodiscard]] bool has(const results::Row& row) const;
-  // Removes the figure, or adds it before the others: there it has room.
+  // Removes the figure, or adds it in front of the others, where it is sure to fit.
   void toggle(const results::Row& row);
 
  private:

@@ -18,7 +18,7 @@
 namespace e4r::watch {
 
 struct StreamOptions {
-  std::string target;  // a mount point, a file in it, or its device
+  std::string target;  // the mount point, a file in the file system, or its device
   std::size_t buffer_kb = 8192;
   std::chrono::milliseconds max_freeze{2000};
 };
@@ -26,32 +26,32 @@ struct StreamOptions {
 // A file system at the moment of a start image.
 struct LiveStart {
   capture::MemoryImage bytes;
-  std::optional<image::Image> image;  // of `bytes`
-  state::Source source;               // of `image`
+  std::optional<image::Image> image;  // an image of `bytes`
+  state::Source source;               // a source from `image`
   allocator::Tunables tunables;
-  std::string noted_tunables;  // as the kernel printed them
+  std::string noted_tunables;  // in the form in which the kernel printed them
   std::vector<state::MbGroup> groups;
   double frozen_s = 0;  // how long writers waited
 };
 
-// The events of a mounted file system while they happen, and start images of it. Leaves nothing in
+// The live events of a mounted file system, and start images of it. Leaves nothing behind in
 // tracefs.
 class Stream {
  public:
   // The Error says what is missing: a mounted ext4, root, tracefs.
   [[nodiscard]] static Result<std::unique_ptr<Stream>> open(const StreamOptions& options);
 
-  // Freezes the file system for a moment, takes a start image, and drops all events before it.
+  // Freezes the file system briefly, takes a start image, and drops all events before it.
   [[nodiscard]] Result<std::unique_ptr<LiveStart>> start();
   // Adds the events that are complete by now. With `all`, ends tracing first and adds everything.
   [[nodiscard]] Status pump(Backlog& backlog, bool all = false);
 
   [[nodiscard]] const record::Volume& volume() const { return volume_; }
-  // What a capture says of the machine, if the run began at `start`. `program`: name and version.
+  // The facts for a capture of a run that began at `start`. `program`: name and version.
   [[nodiscard]] FlightNotes notes_for(const LiveStart* start, const std::string& program) const;
   // The time by the clock of the events.
   [[nodiscard]] static std::uint64_t now_ns();
-  // The events that the kernel has dropped so far.
+  // The number of events that the kernel has dropped so far.
   [[nodiscard]] std::uint64_t lost() const;
 
  private:

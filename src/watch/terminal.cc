@@ -17,7 +17,7 @@
 namespace e4r::watch {
 namespace {
 
-// How long the rest of an arrow key may take. A lone Escape waits so long.
+// How long to wait for the rest of an arrow key. A lone Escape is recognised after this time.
 constexpr int kEscapeMs = 100;
 
 class NcursesTerminal final : public Terminal {

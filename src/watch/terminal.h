@@ -10,21 +10,21 @@
 
 namespace e4r::watch {
 
-// A full-screen page on the terminal of standard output, and the keys of standard input. The
-// destructor leaves the terminal as it was.
+// A full-screen page on the terminal of standard output, with keys from standard input. The
+// destructor restores the terminal.
 class Terminal {
  public:
-  // The Error says why there is no page: no support in this build, or in the terminal.
+  // The Error says why there is no page: this build or the terminal does not support it.
   [[nodiscard]] static Result<std::unique_ptr<Terminal>> open();
   virtual ~Terminal() = default;
 
   [[nodiscard]] virtual unsigned columns() const = 0;
   [[nodiscard]] virtual unsigned rows() const = 0;
-  // Whether it shows characters outside of ASCII.
+  // Whether the terminal shows characters other than ASCII.
   [[nodiscard]] virtual bool speaks_utf8() const = 0;
   virtual void show(const std::vector<PageLine>& lines) = 0;
-  // Waits for a key: a character of ASCII or a PageKey. 0: no key came; kResized: the terminal has
-  // another size now.
+  // Waits for a key: an ASCII character or a PageKey. Returns 0 if no key came, and kResized if the
+  // terminal's size has changed.
   [[nodiscard]] virtual int key(std::chrono::milliseconds most) = 0;
 };
 

@@ -21,10 +21,11 @@
 namespace e4r::watch {
 namespace {
 
-// When shadows are dropped, and when the thread is lost.
+// Limits of the backlog: from kShedBytes on, shadows are dropped; at kMostBytes, following starts
+// over.
 constexpr std::uint64_t kShedBytes = 64 << 20, kMostBytes = 256 << 20;
 constexpr std::uint64_t kShedNs = 5'000'000'000;
-constexpr std::chrono::seconds kPatience{30};  // with figures that are so far behind
+constexpr std::chrono::seconds kPatience{30};  // how long the figures may be that far behind
 constexpr std::chrono::seconds kLookEvery{1}, kSecondCheck{2}, kLongestPause{60};
 
 std::string running_release() {
@@ -33,7 +34,7 @@ std::string running_release() {
   return system.release;
 }
 
-// The policies that stand for the release; those of long-term kernels first.
+// The policies that stand for the release, those of long-term kernels first.
 Result<std::vector<const allocator::Policy*>> policies_of(const std::string& release) {
   std::vector<const allocator::Policy*> out;
   for (const allocator::Policy* policy : allocator::policies())
@@ -47,7 +48,7 @@ Result<std::vector<const allocator::Policy*>> policies_of(const std::string& rel
   return out;
 }
 
-// Whether the tunables differ. Whoever counts mb_stats changes no decision.
+// Whether the tunables differ, apart from mb_stats, which changes no decision.
 bool decides_otherwise(const std::string& now, const std::string& before) {
   const auto without_stats = [](const std::string& text) {
     const auto at = text.find("mb_stats:");
@@ -130,7 +131,7 @@ void Watcher::begin_anew(Anew reason, const std::string& why) {
   start_again();
 }
 
-// Tries until the file system can be frozen.
+// Tries to start again. If the file system cannot be frozen, tries again later.
 void Watcher::start_again() {
   const Status status = take_start();
   if (status.ok()) return;
@@ -158,7 +159,7 @@ Status Watcher::pump() {
   return {};
 }
 
-// Sees to it that the follower lives, and that the backlog stays small.
+// Checks that the follower is still running and that the backlog stays small.
 void Watcher::keep_up() {
   if (pursuit_->has_ended())
     return begin_anew(pursuit_->events_were_lost() ? Anew::events_lost : Anew::failed,
@@ -179,7 +180,7 @@ void Watcher::keep_up() {
     follower->shed("dropped, because the figures fell behind the kernel");
 }
 
-// How far the figures are behind the events; 0 before there are figures.
+// How far the figures are behind the events; 0 if there are no figures yet.
 std::uint64_t Watcher::behind_ns() const {
   const auto follower = this->follower();
   if (follower == nullptr) return 0;
@@ -224,13 +225,13 @@ void Watcher::check_groups() {
 void Watcher::begin_check() {
   check_at_ = Steady::now() + options_.check_every;
   const auto follower = pursuit_->follower();
-  // A follower that is far behind has not come to this moment when the reading has ended.
+  // If the follower is far behind, it reaches this moment only after the reading has ended.
   if (follower == nullptr || reading_.valid()) return;
   follower->begin_check(Stream::now_ns());
   reading_ = std::async(std::launch::async, read_groups, stream_->volume().device_name);
 }
 
-// A group that differs twice in a row differs.
+// A group counts as different only if it differs twice in a row.
 void Watcher::judge(const GroupsCheck& check) {
   std::vector<std::uint32_t> twice;
   std::ranges::set_intersection(check.differing, doubted_, std::back_inserter(twice));
@@ -260,7 +261,7 @@ void Watcher::look_for_incidents() {
     if (const auto picture = follower->picture()) incidents_->look(*picture, now, notes_);
     follower->ask();
   }
-  // The follower may not have come to its first checkpoint yet.
+  // The follower may not have reached its first checkpoint yet.
   if (!incidents_->is_due(now)) return;
   if (auto kept = this->kept()) write_capture(std::move(kept));
 }

@@ -23,14 +23,15 @@ namespace e4r::watch {
 struct WatchOptions {
   StreamOptions stream;
   std::vector<const allocator::Policy*> shadows;
-  std::chrono::milliseconds check_every{60'000};  // comparisons with mb_groups; 0: none
+  std::chrono::milliseconds check_every{60'000};  // between comparisons with mb_groups; 0: no
+                                                  // comparisons
   std::optional<IncidentOptions> incidents;       // captures of the last minutes
   std::string program;                            // name and version, for captures
 };
 
 // Why a watch takes a new start image.
 enum class Anew : std::uint8_t { events_lost, groups_differ, changed, backlog_full, failed };
-// With their names in metrics. changed: mount options, tunables or the size.
+// The reasons' names in metrics. changed: mount options, tunables or the size changed.
 inline constexpr std::array<std::pair<Anew, std::string_view>, 5> kAnew = {{
     {Anew::events_lost, "events_lost"},
     {Anew::groups_differ, "groups_differ"},
@@ -39,54 +40,57 @@ inline constexpr std::array<std::pair<Anew, std::string_view>, 5> kAnew = {{
     {Anew::failed, "failed"},
 }};
 
-// What a watch has come to at one moment.
+// The state of a watch at one moment.
 struct Report {
-  std::string time;         // of this machine, UTC
+  std::string time;         // this machine's time, UTC
   std::string device;       // "8:1"
-  std::uint32_t dev = 0;    // the same as by trace::make_dev()
+  std::uint32_t dev = 0;    // the same, encoded as by trace::make_dev()
   std::string device_name;  // "sda1"
   std::string mount_point;
   std::string kernel;         // as in `uname -r`
-  bool follows = false;       // there is a start image, and events are followed from it
+  bool follows = false;       // there is a start image, and events are being followed from it
   bool is_over = false;       // the file system was unmounted
   unsigned starts = 0;        // start images so far
-  unsigned attempts = 0;      // to follow from the last one
-  double frozen_s = 0;        // how long writers waited for the last one
-  double frozen_total_s = 0;  // for all of them
-  std::array<std::uint64_t, kAnew.size()> anew = {};  // how often it began anew, by Anew
+  unsigned attempts = 0;      // attempts to follow from the last start image
+  double frozen_s = 0;        // how long writers waited for the last start image
+  double frozen_total_s = 0;  // the same, for all start images
+  std::array<std::uint64_t, kAnew.size()> anew = {};  // how often a new start image was taken, by
+                                                      // Anew
   double behind_s = 0;                                // how far behind the kernel the figures are
   std::uint64_t events = 0;                           // since the last start image
-  std::uint64_t lost = 0;                             // events that the kernel dropped, in all
-  std::uint64_t backlog_bytes = 0;                    // of events in memory
-  std::uint64_t shadows_dropped = 0;                  // in all
+  std::uint64_t lost = 0;                             // events that the kernel dropped, in total
+  std::uint64_t backlog_bytes = 0;                    // size of the events in memory
+  std::uint64_t shadows_dropped = 0;                  // in total
   std::shared_ptr<const Picture> picture;             // null before the first one
-  // What captures of the last minutes could have; nothing if none was asked for.
+  // The contents of a capture of the last minutes. Empty if none was asked for.
   struct Keeps {
     FlightRecorder::Held held;
-    std::uint64_t files = 0;  // written
+    std::uint64_t files = 0;  // captures written
     std::string last_file;
   };
   std::optional<Keeps> keeps;
-  std::optional<LazyInitProgress> lazy_init;  // nothing before the first start image
-  std::vector<std::string> notes;             // what happened since the last report, for people
+  std::optional<LazyInitProgress> lazy_init;  // empty before the first start image
+  std::vector<std::string> notes;             // what happened since the last report, as messages
+                                              // for the user
 };
 
-// Watches one mounted file system. However the object ends, nothing is left in the kernel.
+// Watches one mounted file system. When the object is destroyed, nothing is left behind in the
+// kernel.
 class Watcher {
  public:
-  // Takes the first start image. The Error says what cannot be had.
+  // Takes the first start image. The Error says what could not be obtained.
   [[nodiscard]] static Result<std::unique_ptr<Watcher>> start(const WatchOptions& options);
 
-  // Takes over new events, and looks after everything else. Call it twenty times a second. An Error
+  // Takes over new events and does all other periodic work. Call it twenty times a second. An Error
   // ends the watch.
   [[nodiscard]] Status pump();
   // Whether the file system was unmounted, so that no more events will come.
   [[nodiscard]] bool is_over() const { return over_; }
-  // Somebody wants a capture of the last minutes. `reason`: how it was asked for.
+  // Asks for a capture of the last minutes. `reason` says how it was asked for.
   void want_capture(const std::string& reason);
   // Waits up to a fifth of a second for new figures.
   [[nodiscard]] Report report();
-  // Follows everything that has happened until now, and ends.
+  // Follows everything that has happened until now, then ends.
   [[nodiscard]] Report finish();
 
  private:
@@ -105,9 +109,9 @@ class Watcher {
   [[nodiscard]] std::uint64_t behind_ns() const;
   [[nodiscard]] Report describe();
   void look_for_incidents();
-  // Null: the thread is lost, or the first attempt has not begun.
+  // Null if the kernel can no longer be followed, or if the first attempt has not begun.
   [[nodiscard]] std::shared_ptr<Follower> follower() const;
-  // What a capture would have; nothing before the first checkpoint.
+  // The contents of a capture. Empty before the first checkpoint.
   [[nodiscard]] std::optional<FlightRecorder::Kept> kept() const;
   void write_capture(std::optional<FlightRecorder::Kept> kept);
   void end_follower();
@@ -118,9 +122,9 @@ class Watcher {
   std::vector<const allocator::Policy*> kernel_policies_;
   std::string release_;
   std::shared_ptr<const LiveStart> start_;
-  std::unique_ptr<Pursuit> pursuit_;  // null: lost, until start_again() succeeds
+  std::unique_ptr<Pursuit> pursuit_;  // null from a failure until start_again() succeeds
   bool over_ = false;
-  bool shed_ = false;  // the shadows, since the last start image
+  bool shed_ = false;  // the shadows were dropped since the last start image
   std::optional<Steady::time_point> behind_since_;
   unsigned starts_ = 0;
   double frozen_total_s_ = 0;
@@ -129,13 +133,13 @@ class Watcher {
   std::vector<std::string> notes_;
   std::optional<Incidents> incidents_;
   LazyInit lazy_init_;
-  Steady::time_point figures_at_;  // for incidents
-  std::size_t dropped_told_ = 0;   // of the picture's
+  Steady::time_point figures_at_;  // next time to ask for figures for incidents
+  std::size_t dropped_told_ = 0;   // how many of the picture's dropped shadows were reported
   Steady::time_point looked_, retry_at_, check_at_;
   std::chrono::seconds pause_{1};  // before the next attempt to start again
 
-  std::future<KernelGroups> reading_;   // of mb_groups
-  std::uint64_t judged_ns_ = 0;         // GroupsCheck::time_ns of the last one
+  std::future<KernelGroups> reading_;   // a reading of mb_groups
+  std::uint64_t judged_ns_ = 0;         // GroupsCheck::time_ns of the last check
   std::vector<std::uint32_t> doubted_;  // groups that differed in the last comparison
 };
 

@@ -63,7 +63,7 @@ bool When::becomes_true(const Picture& picture) {
     was_true_ = false;
     return false;
   }
-  // A run that begins anew may have an earlier time.
+  // A run that starts over may have an earlier time.
   if (!since_ns_ || *since_ns_ > picture.followed_ns) since_ns_ = picture.followed_ns;
   if (picture.followed_ns - *since_ns_ < for_ns_) return false;
   return !std::exchange(was_true_, true);

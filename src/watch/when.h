@@ -12,18 +12,18 @@
 
 namespace e4r::watch {
 
-// A condition on the figures of a watch (util/condition.h), and for how long it has to hold:
-// "groups_per_request > 500 for 5s". A figure has the key that it has in --json, and is the
-// recorded kernel's, of the last second. "minute:" in front of the key names the last minute, and
-// "POLICY:" a shadow.
+// A condition on the figures of a watch (util/condition.h), and how long it must hold:
+// "groups_per_request > 500 for 5s". A figure is named by its key in --json, and means the recorded
+// kernel's value in the last second. The prefix "minute:" selects the last minute, and "POLICY:"
+// selects a shadow.
 class When {
  public:
-  // The Error says what is wrong with the text.
+  // The Error says what is wrong with `text`.
   [[nodiscard]] static Result<When> parse(const std::string& text,
                                           std::span<const allocator::Policy* const> shadows);
 
-  // Whether it has become true: it holds now, has held for that long, and this was not so in the
-  // last picture.
+  // Whether the condition has become true: it holds now, has held for the required time, and had
+  // not done so in the last picture.
   [[nodiscard]] bool becomes_true(const Picture& picture);
   [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -32,7 +32,7 @@ class When {
     std::string name;
     std::string column;
     Window window = Window::second;
-    std::size_t row = 0;  // in the rows of a watch
+    std::size_t row = 0;  // index of the row among a watch's rows
   };
   [[nodiscard]] bool holds(const Picture& picture) const;
 
@@ -40,7 +40,7 @@ class When {
   std::vector<Figure> figures_;
   Condition condition_;
   std::uint64_t for_ns_ = 0;
-  std::optional<std::uint64_t> since_ns_;  // it has held
+  std::optional<std::uint64_t> since_ns_;  // when the condition began to hold
   bool was_true_ = false;
 };
 
