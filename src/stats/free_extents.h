@@ -22,7 +22,7 @@ struct BlockSpace {
 };
 
 // Sizes of free extents as e2freefrag counts them, in blocks. Bucket 0 is empty. Bucket k holds
-// extents of 2^(k-1) to 2^k - 1 blocks; the last bucket also holds all longer ones. A *chunk* is an
+// extents of 2^(k-1) to 2^k - 1 blocks; the last bucket also holds all longer ones. A chunk is an
 // aligned run of 2^chunk_bits blocks; it is free if all its blocks are.
 struct FreeExtents {
   static constexpr std::size_t kBuckets = 32;
@@ -91,7 +91,8 @@ class FreeExtentScan {
 // Counts free pieces of 16, 64 and 256 KiB that begin at a multiple of their size from block 0 of
 // the device and lie inside one group. A request of that size and alignment can get such a piece,
 // since no request gets blocks of two groups. Pieces of one size do not overlap, so their number is
-// the number of requests that succeed in a row. A piece is at least one block and one cluster.
+// the number of such requests that can succeed one after another. A piece is at least one block and
+// one cluster.
 struct AlignedFree {
   static constexpr std::array<std::uint32_t, 3> kSizeBits = {14, 16, 18};  // log2 of bytes
   std::array<std::uint64_t, kSizeBits.size()> pieces = {};
@@ -159,8 +160,8 @@ class FreeChunkScan {
 [[nodiscard]] Result<std::uint64_t> fitrim_minlen(const Geometry& geometry, std::uint64_t bytes,
                                                   std::uint64_t granularity);
 
-// Counts what FITRIM discards on a file system just after its mount, when no group counts as
-// trimmed: the free runs of at least minlen clusters, group by group.
+// Counts the free runs that FITRIM discards on a file system just after it was mounted, when no
+// group counts as trimmed: in each group, those of at least minlen clusters.
 struct FitrimCount {
   std::uint64_t minlen = 0;  // clusters
   std::uint64_t discards = 0;
@@ -207,7 +208,8 @@ class SpaceMap {
 
   Geometry geometry_;
   std::vector<SpaceCell> cells_;
-  std::uint64_t each_, larger_;  // a cell has each_ blocks, each of the first larger_ one more
+  std::uint64_t each_, larger_;  // a cell has each_ blocks, and the first larger_ cells have one
+                                 // more
 };
 
 // The groups' free space over the course of a replay, counted as in settled_free(). The first frame

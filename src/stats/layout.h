@@ -28,14 +28,15 @@ struct FileLayoutScore {
   double median = 0;  // median of following / successors over files of at least two blocks
   std::array<std::uint64_t, kBuckets> by_extents = {};
 
-  // The number of times a reader of every file has to move to another place on the device.
+  // The number of times that a reader of every file must move to another place on the device.
   [[nodiscard]] std::uint64_t seeks() const { return successors - following; }
   // The sum of all distances divided by `among` seeks or files, in whole KiB; 0 if `among` is 0.
   [[nodiscard]] std::uint64_t distance_kb(std::uint64_t among, std::uint32_t block_size) const;
 };
 
-// Counts one file in everything but the median. `extents` are in file order and not empty. Returns
-// the share of the file's successors that follow their predecessor; -1 for a file of one block.
+// Counts one file in all figures except the median. `extents` are in file order and not empty.
+// Returns the share of the file's successors that follow their predecessor, or -1 for a file of one
+// block.
 double add_file(std::span<const FileExtent> extents, FileLayoutScore& score);
 
 // The number of pieces of one file.

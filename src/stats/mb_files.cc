@@ -14,7 +14,7 @@ using state::MbGroup;
 
 using allocator::Counters;
 
-// The section's name on 6.1, whichever kernel printed it.
+// The name that Linux 6.1 uses for the section, even if another kernel printed it.
 std::string section_name(std::string_view name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (!row.section_6_5.empty() && row.section_6_5 == name) return std::string(row.section);
@@ -26,7 +26,7 @@ bool has_rung(const allocator::Policy& policy, mb::Criterion criterion) {
                      [&](const allocator::Rung& rung) { return rung.criterion == criterion; });
 }
 
-// The lines of a text, without their line ends.
+// The lines of a text, without newlines.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -42,7 +42,7 @@ class Lines {
   std::string_view rest_;
 };
 
-// Removes a number from the front of `text`, after any blanks.
+// Removes a number from the front of `text`, after leading blanks.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   const auto from = text.find_first_not_of(" \t");
   if (from == std::string_view::npos) return std::nullopt;
@@ -61,8 +61,8 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// Parses "#0    : 1234  5     6     [ 1 2 ... ]". Lustre's kernels print free clusters twice, in
-// the buddy and in the descriptor, and the number of preallocations behind the first free cluster:
+// Parses "#0    : 1234  5     6     [ 1 2 ... ]". Lustre's kernels print free clusters twice, from
+// the buddy and from the descriptor, and the number of preallocations after the first free cluster:
 // "#0    : 1234  1300  5     6     2     [ 1 2 ... ]".
 std::optional<MbGroup> parse_group(std::string_view line) {
   MbGroup group;
@@ -115,19 +115,19 @@ std::string difference(const MbGroup& kernel, const Group& group) {
 using Count = KnownCounters::Count;
 using PerCriterion = KnownCounters::PerCriterion;
 
-// The kernel's name for a counter, its place, and that of the model's.
+// A counter: the kernel's name, and the members that hold the known value and the model's value.
 template <class Known, class Model>
 struct Named {
   std::string_view name;
   Count Known::*member;
   std::uint64_t Model::*modelled;
-  bool later = false;  // than Linux 6.1
+  bool later = false;  // only kernels later than Linux 6.1 print it
 };
 using OfAll = Named<KnownCounters, Counters>;
 using OfCriterion = Named<PerCriterion, Counters::PerCriterion>;
 
-// In the order of ext4_seq_mb_stats_show(), Linux 6.1 and 7.3: before the sections of the criteria,
-// in each of them, and behind them.
+// In the order of ext4_seq_mb_stats_show(), Linux 6.1 and 7.3: the counters before the sections of
+// the criteria, those in each section, and those after the sections.
 constexpr auto kBefore = std::to_array<OfAll>({
     {"reqs", &KnownCounters::requests, &Counters::requests},
     {"success", &KnownCounters::success, &Counters::success},
@@ -155,7 +155,7 @@ constexpr auto kBehind = std::to_array<OfAll>({
     {"discarded", &KnownCounters::discarded, &Counters::discarded},
 });
 
-// Calls each(name, counter, later) for all that mb_stats can have, in the kernel's order.
+// Calls each(name, counter, later) for all counters that mb_stats can have, in the kernel's order.
 template <class Known, class Each>
 void for_each_counter(Known&& counters, Each each) {
   for (const OfAll& of : kBefore) each(of.name, counters.*of.member, of.later);
@@ -182,7 +182,7 @@ Count KnownCounters::groups_considered() const {
 
 namespace {
 
-// Calls change(ours, theirs) for each counter of both.
+// Calls change(ours, theirs) for each counter.
 template <class Change>
 void change_each(KnownCounters& ours, const KnownCounters& other, const Change& change) {
   std::vector<Count> theirs;
@@ -269,7 +269,7 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
   std::vector<MbStat> out;
   for_each_counter(
       known_counters(policy, c), [&](std::string_view name, const Count& count, bool later) {
-        // Kernels that only walk, before 5.13, do not print it.
+        // Kernels before 5.13 only scan the groups linearly and do not print it.
         const bool suggestions = policy.walk_only && name.ends_with("/bad_suggestions");
         if (count) out.push_back({std::string(name), *count, (later && v6_1) || suggestions});
       });
@@ -283,7 +283,8 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
 
 namespace {
 
-// Columns before a line's first letter. Counts '>' too, which quoted mail puts there.
+// The number of columns before the first letter of a line. Counts '>' too, which quoted mail puts
+// there.
 std::size_t indentation(std::string_view line) {
   constexpr std::size_t kTab = 8;
   std::size_t column = 0;
@@ -298,14 +299,14 @@ std::size_t indentation(std::string_view line) {
   return column;
 }
 
-// Where a counter of a section stands among the others; 0: it is not one of them.
+// The position of a counter among those of a section, counted from 1; 0 if it is not one of them.
 std::size_t place_in_section(std::string_view name) {
   const auto found = std::ranges::find(kOfSection, name, &OfCriterion::name);
   return found == kOfSection.end() ? 0 : static_cast<std::size_t>(found - kOfSection.begin()) + 1;
 }
 
-// Decides which lines belong to the section before them: the lines with deeper indentation. If the
-// text has lost all indentation, the names of counters and their order decide.
+// Decides which lines belong to the section before them: those with deeper indentation. If the text
+// has lost all indentation, the counters' names and their order decide.
 class Section {
  public:
   void begin(std::string_view name, std::size_t indent) {
@@ -429,7 +430,8 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
 
 namespace {
 
-// `ours` returns the replay's group of a number below `count`, in a type that difference() accepts.
+// `ours(number)` returns the replay's group with that number, which is below `count`, in a type
+// that difference() accepts.
 template <class Ours>
 MbGroupsComparison compare_groups(const std::vector<MbGroup>& kernel, std::uint32_t count,
                                   const Ours& ours) {

@@ -16,7 +16,7 @@
 #include "util/status.h"
 
 // The kernel's own figures about the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1
-// to 7.3), and their comparison with a replay's state.
+// to 7.3), and a comparison of them with a replay's state.
 namespace e4r::stats {
 
 // One counter of mb_stats. `name` is the kernel's name, after the name of its section if it has
@@ -25,25 +25,26 @@ struct MbStat {
   std::string name;
   std::uint64_t value = 0;
   bool later = false;      // only kernels later than the policy's print it
-  std::uint64_t open = 0;  // how many more the kernel may have counted
+  std::uint64_t open = 0;  // by how much the kernel's count may exceed this value
 };
 
-// allocator::Counters, each of them known or not: a kernel prints some, and a trace shows fewer.
+// allocator::Counters, each of which may be unknown: a kernel prints some of them, and a trace
+// shows fewer.
 struct KnownCounters {
   using Count = std::optional<std::uint64_t>;
   struct PerCriterion {
     Count hits, groups_considered, extents_scanned, useless_loops, bad_suggestions;
   };
-  // Criterion::past_last has hits alone. No mb_stats prints them.
+  // Criterion::past_last has only hits. No mb_stats prints them.
   std::array<PerCriterion, mb::kCriteria> by_criterion = {};
   Count requests, success, groups_scanned, extents_scanned, goal_hits, stream_goal_hits,
       len_goal_hits, order2_hits, breaks, lost, buddies_generated, preallocated, discarded;
 
-  // The sum over all criteria of which it is known; empty: it is known of no criterion.
+  // The sum over the criteria for which it is known; empty if it is known for none.
   [[nodiscard]] Count groups_considered() const;
-  // Takes over what only `other` knows.
+  // Takes the counters of `other` that are unknown here.
   void add_missing(const KnownCounters& other);
-  // Leaves what was counted after `other`, where both know a counter.
+  // Subtracts the counters of `other`, where both know them.
   void subtract(const KnownCounters& other);
   PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
   const PerCriterion& operator[](mb::Criterion c) const {
@@ -51,8 +52,8 @@ struct KnownCounters {
   }
 };
 
-// All that are known (allocator::Counters::complete); those that the policy's kernel has, of the
-// rungs that the policy has; those that the closing events of a trace show; those that are in a
+// These return the known counters: all of them (allocator::Counters::complete); those of the
+// policy's kernel, for the policy's rungs; those that a trace's closing events show; those in a
 // text.
 [[nodiscard]] KnownCounters known_counters(const allocator::Counters& counters);
 [[nodiscard]] KnownCounters known_counters(const allocator::Policy& policy,
@@ -61,19 +62,19 @@ struct KnownCounters {
                                            const replay::ClosingCounts& counts);
 [[nodiscard]] KnownCounters known_counters(const std::vector<MbStat>& stats);
 
-// The replay's counters under mb_stats names, in the kernel's order, for the rungs that the policy
-// has. A criterion has one name on all kernels, that of 6.1 (cr0_stats, not cr_p2_aligned_stats).
-// Counters that 6.1 does not print (extents scanned per criterion, len_goal_hits) are named as in
-// later kernels.
+// The replay's counters under their names in mb_stats, in the kernel's order, for the policy's
+// rungs. A criterion has the same name on all kernels, that of 6.1 (cr0_stats, not
+// cr_p2_aligned_stats). Counters that 6.1 does not print (extents scanned per criterion,
+// len_goal_hits) are named as in later kernels.
 [[nodiscard]] std::vector<MbStat> mb_stats(const allocator::Policy& policy,
                                            const allocator::Counters& counters);
 
-// Parses the text of mb_stats, however it is indented; sections get the names of mb_stats(). Of
-// "32/32" it takes the first number. The Error says that the text is not mb_stats, or has no
+// Parses the text of mb_stats with any indentation; sections get the names that mb_stats() uses.
+// For "32/32" it takes the first number. The Error says that the text is not mb_stats, or has no
 // counter that a kernel of any policy prints.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
 
-// Whether the text says that the kernel's counting was off.
+// Whether the text says that the kernel did not count.
 [[nodiscard]] bool stats_were_off(std::string_view text);
 
 struct MbStatsComparison {
@@ -82,7 +83,7 @@ struct MbStatsComparison {
   std::vector<std::string> open;          // "cr0_stats/hits: kernel 8, replay 7 to 9"
   std::vector<std::string> not_modelled;  // counters that the replay lacks
   std::vector<std::string> missing;  // counters that the policy's kernel prints but the text lacks
-  // Counters that have one value, and the kernel has the same.
+  // Counters whose value is certain and equal to the kernel's.
   [[nodiscard]] std::uint64_t equal_ones() const {
     return compared - differing.size() - open.size();
   }
