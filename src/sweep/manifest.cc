@@ -36,7 +36,7 @@ json::object capture_json(const CaptureId& id) {
           {"recorded_tunables", std::move(tunables)}};
 }
 
-// Adds what a plan needs to know about a policy from a file.
+// Adds the facts that a plan needs about a policy from a file.
 void describe(const allocator::Policy& policy, json::object& out) {
   const plugin::Description of = plugin::describe(policy);
   json::array rungs, tunables;
@@ -55,7 +55,8 @@ void describe(const allocator::Policy& policy, json::object& out) {
   out["own_tunables"] = std::move(tunables);
 }
 
-// The code in a file has a name and what it was then; a policy of ours a name.
+// A policy from a file is identified by its name and a checksum of its code at that time; a
+// built-in policy by its name only.
 json::value policy_json(const allocator::Policy& policy,
                         const std::vector<app::PolicyFile>& files) {
   for (const app::PolicyFile& id : files) {
@@ -75,7 +76,7 @@ json::value policy_json(const allocator::Policy& policy,
 
 struct Member {
   std::string_view key;
-  std::string_view what;  // for a message
+  std::string_view what;  // the name in messages
 };
 constexpr std::array kMembers = {Member{"program", "program"},       Member{"policies", "policies"},
                                  Member{"tunables", "--set values"}, Member{"where", "--where"},
@@ -102,7 +103,7 @@ Result<json::object> document_of(std::string_view text) {
   return document.get_object();
 }
 
-// The texts of a list of texts, or of the member `key` in a list of objects.
+// The strings in a list of strings, or under `key` in a list of objects.
 Result<std::vector<std::string>> texts_of(const json::value& list, std::string_view key) {
   std::vector<std::string> out;
   if (!list.is_array()) return Error{kDamaged};
@@ -129,7 +130,8 @@ Result<std::vector<Axis>> axes_of(const json::value& tunables) {
   return out;
 }
 
-// Merging or inspecting a sweep must not run code of its files.
+// Restores a policy from its description, because merging or inspecting a sweep must not run code
+// of policy files.
 Result<const allocator::Policy*> read_policy(const json::object& noted) {
   plugin::Description out;
   const json::value name = member(noted, "name"), kernel = member(noted, "kernel");
@@ -198,7 +200,7 @@ Result<PlanSpec> spec_of(const json::object& document) {
   return out;
 }
 
-// The recorded tunables of the captures.
+// The recorded tunables of each capture.
 Result<std::vector<allocator::Tunables>> recorded_of(const json::object& document) {
   std::vector<allocator::Tunables> out;
   const json::value captures = member(document, "captures");
@@ -274,7 +276,7 @@ std::uint32_t source_sum(const state::Source& source) {
            g.inodes_per_group, g.block_bits, g.cluster_bits, g.log_groups_per_flex, g.stripe,
            g.flex_bg, g.desc_csum, g.journal, g.extents})
     append_le(head, value);
-  // Added only when set, so that sums from before these options existed stay valid.
+  // Added only if set, so that checksums made before these options existed stay valid.
   if (g.data_writeback) append_le(head, std::uint64_t{1});
   if (g.discard) append_le(head, std::uint64_t{2});
   for (const BlockRange& range : source.metadata) {
@@ -365,8 +367,8 @@ Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
   for (const auto& [key, what] : kMembers) {
     const json::value of_found = member(found, key);
     const json::value of_wanted = member(wanted, key);
-    // Compared as texts: the members of an object are in the order of the axes, which affects the
-    // numbers of the points.
+    // Compared as strings: an object's members are in the order of the axes, which affects how
+    // points are numbered.
     const std::string a = json_line(of_found), b = json_line(of_wanted);
     if (a == b) continue;
     if (key == "captures")

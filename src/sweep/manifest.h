@@ -10,27 +10,27 @@
 #include "state/fs_state.h"
 #include "sweep/plan.h"
 
-// sweep.json, the file that identifies the sweep of a directory.
+// sweep.json, the file that identifies the sweep in a directory.
 namespace e4r::sweep {
 
-// A capture, with sums that reveal a change.
+// A capture, with checksums that reveal a change.
 struct CaptureId {
   std::string name;               // as the user gave it
   std::uint64_t trace_bytes = 0;  // size of the file with the events
   std::uint32_t trace_sum = 0;    // its CRC-32C
-  std::uint32_t image_sum = 0;    // of the parts of the start image that a replay uses
+  std::uint32_t image_sum = 0;    // checksum of the parts of the start image that a replay uses
   allocator::Tunables recorded;
 };
 
-// Of those policies of the plan that are files. The error says what cannot be read.
+// Identifies the plan's policies that come from files. The Error says what cannot be read.
 [[nodiscard]] Result<std::vector<app::PolicyFile>> identify_policy_files(const PlanSpec& spec);
 
-// Fills in the size and the checksum of a regular file. Error: it cannot be read.
+// Fills in the size and the checksum of a regular file. Fails if it cannot be read.
 [[nodiscard]] Status identify_trace(const std::string& path, CaptureId& id);
 // A checksum of the parts of a start image that a replay uses: geometry, bitmaps, metadata.
 [[nodiscard]] std::uint32_t source_sum(const state::Source& source);
 
-// The points of a plan from number `first` to `last`, both included.
+// The points numbered `first` to `last` of a plan, both included.
 struct PointRange {
   std::uint64_t first = 1;
   std::uint64_t last = 0;
@@ -49,18 +49,19 @@ struct PointRange {
                                         const std::vector<app::PolicyFile>& files,
                                         const PointRange& range);
 
-// Rebuilds the whole sweep from the manifest_text() of all or part of it. Errors: not such a
-// document; a `program` that differs; points that do not match the rest of the document.
+// Rebuilds the whole sweep from a manifest_text() of all or part of it. Errors: not such a
+// document; made by another program than `program`; points that do not match the rest of the
+// document.
 struct WholeManifest {
   Plan plan;
   std::string text;
 };
 [[nodiscard]] Result<WholeManifest> whole_manifest(std::string_view text, std::string_view program);
-// The range of the plan that the document covers. The error says what is wrong with the document.
+// The range of the plan that the document covers. The Error says what is wrong with the document.
 [[nodiscard]] Result<PointRange> range_of(std::string_view text, const Plan& plan);
 
-// Compares two documents of manifest_text(): an Error unless they describe the same sweep. The
-// error names the first difference in one line, or says that `found` is not such a document.
+// Compares two documents of manifest_text(). Returns an Error unless they describe the same sweep.
+// It names the first difference in one line, or says that `found` is not such a document.
 [[nodiscard]] Status same_sweep(std::string_view found, std::string_view wanted);
 
 }  // namespace e4r::sweep

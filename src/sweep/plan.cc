@@ -103,7 +103,8 @@ Vocabulary vocabulary_of(const PlanSpec& spec) {
   return out;
 }
 
-// Moves to the next combination of values; the last axis changes fastest. False after the last one.
+// Moves to the next combination of values; the last axis changes fastest. Returns false after the
+// last one.
 bool advance(const std::vector<Axis>& axes, std::vector<std::size_t>& at) {
   for (std::size_t i = axes.size(); i-- > 0;) {
     if (++at[i] < axes[i].values.size()) return true;
@@ -141,7 +142,7 @@ void add_points(const Where& where, std::uint32_t capture, const allocator::Poli
 
 Result<Axis> parse_axis(std::string_view text) {
   const auto equals = text.find('=');
-  // Let the parser of single settings report an unknown name.
+  // The parser of single settings reports an unknown name.
   allocator::Tunables scratch;
   const std::string probe = equals == std::string_view::npos
                                 ? std::string(text)
@@ -212,14 +213,14 @@ std::string settings_text(const Plan& plan, const Point& point) {
 
 namespace {
 
-// Points of one capture, and the setup of each replay.
+// Points of one capture, and the setup of each point's replay.
 struct Batch {
   const Subject* subject = nullptr;
   std::vector<std::size_t> points;
   std::vector<replay::Setup> setups;
 };
 
-// The points in order, in batches of as many as a thread runs at a time.
+// The points in order, in batches of the number that a thread runs at a time.
 std::vector<Batch> batches_of(const Work& work, unsigned threads) {
   std::vector<Batch> wholes(work.subjects.size());
   for (const std::size_t index : work.points) {

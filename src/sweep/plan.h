@@ -15,7 +15,7 @@
 #include "replay/session.h"
 #include "util/status.h"
 
-// A sweep: one trace or several, replayed under all combinations of policies and tunables.
+// A sweep: one or several traces, replayed under all combinations of policies and tunables.
 namespace e4r::sweep {
 
 // The limit on combinations in a sweep.
@@ -27,8 +27,8 @@ struct Axis {
   std::vector<std::uint64_t> values;
 };
 
-// Parses "NAME=V1,V2,..." or "NAME=A..B[:STEP]": a list of values and ranges. B belongs to a range
-// if a step reaches it. Errors: an unknown tunable; a value that is too large or repeated; a range
+// Parses "NAME=V1,V2,..." or "NAME=A..B[:STEP]": a list of values and ranges. A range includes B if
+// a step reaches it. Errors: an unknown tunable; a value that is too large or repeated; a range
 // that runs backwards; a step of 0; more than kMostCombinations values.
 [[nodiscard]] Result<Axis> parse_axis(std::string_view text);
 
@@ -45,21 +45,21 @@ struct PlanSpec {
   std::vector<std::string> captures;  // names, without repetition
   std::vector<const allocator::Policy*> policies;
   std::vector<Axis> axes;
-  std::string where;  // a condition on combinations (Where); empty: all
+  std::string where;  // a condition on combinations (Where); empty if there is none
 };
 
 // All points, ordered by capture, then by policy; the last axis changes fastest. Combinations that
-// differ only in tunables that their policy lacks become one point, the first of them.
+// differ only in tunables that their policy lacks are merged into the first of them.
 struct Plan {
   PlanSpec spec;
   std::vector<Point> points;
   std::uint64_t combinations = 0;
   std::uint64_t rejected = 0;  // excluded by the condition
   std::uint64_t merged = 0;    // equal to an earlier point
-  // The tunables of each capture's kernel; empty while unknown.
+  // The tunables of each capture's kernel; empty while they are unknown.
   std::vector<allocator::Tunables> recorded_by_capture;
-  // Why the answers about a capture are doubtful, by capture; empty texts, or no texts: nothing is
-  // known against them (doubts_of()).
+  // By capture: why its results are doubtful (doubts_of()). Empty, or an empty string, if nothing
+  // is known against them.
   std::vector<std::string> doubts;
 
   // Applies the point's values to a capture's recorded tunables.
@@ -87,25 +87,27 @@ struct Changes {
 
 // A capture that is open and has been followed. All its points share it and only read it.
 struct Subject {
-  const replay::Session* session = nullptr;  // null if no point of it needs to run
+  const replay::Session* session = nullptr;  // null if none of its points needs to run
   allocator::Tunables recorded;
-  std::string doubt;  // report::doubt_text() of the capture
-  // Sets up the decider for the capture under a policy.
+  std::string doubt;  // report::doubt_text() for the capture
+  // Makes the setup for replaying the capture under a policy.
   std::function<replay::Setup(const allocator::Policy&, const allocator::Tunables&)> setup;
 };
 
 struct Work {
   const Plan& plan;
-  std::span<const std::size_t> points;      // indices; within a capture they begin in this order
+  std::span<const std::size_t> points;      // indexes; points of the same capture start in this
+                                            // order
   std::span<const Subject> subjects;        // by PlanSpec::captures
   unsigned threads = 0;                     // 0: one per CPU
-  const std::atomic<bool>* stop = nullptr;  // once set, no further point begins
+  const std::atomic<bool>* stop = nullptr;  // once set, no further point starts
 };
 
-// Replays the points in threads. Each thread runs several at a time (Session::in_lockstep). When
-// all of these are finished, each is passed to `done` as its line (store.h), on the thread that ran
-// it, and its engine is freed. Thus memory depends only on what is running. Returns when nothing
-// runs any more. The Error is the first of a replay or of `done`; no point begins after it.
+// Replays the points in threads. Each thread runs several points at a time (Session::in_lockstep).
+// When all of these are finished, each is passed to `done` as its line (store.h), on the thread
+// that ran it, and its engine is freed. So memory use depends only on the number of running points.
+// Returns when no point is running. The Error is the first one of a replay or of `done`; no point
+// starts after it.
 [[nodiscard]] Status run_points(
     const Work& work, const std::function<Status(std::size_t index, std::string line)>& done);
 

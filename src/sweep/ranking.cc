@@ -42,7 +42,7 @@ std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std:
     return std::tie(a.cost, a.pieces, a.index) < std::tie(b.cost, b.pieces, b.index);
   });
   std::vector<std::size_t> out;
-  const Ranked* least = nullptr;  // fewest pieces so far
+  const Ranked* least = nullptr;  // the point with the fewest pieces so far
   for (const Ranked& c : all) {
     const bool same = least != nullptr && c.cost == least->cost && c.pieces == least->pieces;
     if (least != nullptr && c.pieces >= least->pieces && !same) continue;
@@ -53,8 +53,8 @@ std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std:
   return out;
 }
 
-// Sorts points: best first, equal ones by the cost of their searches. A figure that is missing is
-// worse than any other.
+// Sorts points, best first; equal ones by the cost of their searches. A missing figure is worse
+// than any other.
 void sort(const Figures& figures, const results::Row& metric, std::vector<std::size_t>& points) {
   constexpr double kWorst = std::numeric_limits<double>::infinity();
   const double sign = metric.better == results::Better::higher ? -1 : 1;
@@ -135,7 +135,7 @@ json::array numbers(const std::vector<std::size_t>& points) {
   return out;
 }
 
-// A figure that is better one way. Models take no time.
+// Whether one direction of the figure is better. Times are excluded, because models have none.
 bool is_metric(const results::Row& row) {
   return row.better != results::Better::none && !row.is_time();
 }
@@ -275,7 +275,7 @@ struct Candidate {
   double product = 0;
 };
 
-// `files`: some point leaves files.
+// `files`: at least one point leaves files.
 std::optional<Candidate> candidate(const Plan& plan, const Figures& figures, std::size_t index,
                                    bool files) {
   const auto cost = results::number_of(search_cost(figures, index));
@@ -327,7 +327,7 @@ results::Value ratio(const results::Value& above, const results::Value& below) {
   return *a / *b;
 }
 
-// "0.05 steps of search per request and 1.00 extents per file"; without files, the steps alone.
+// "0.05 steps of search per request and 1.00 extents per file"; without `files`, only the steps.
 std::string figures_text(const Figures& figures, std::size_t index, bool files) {
   if (!files)
     return fmt::format("{} steps of search per request",
@@ -337,7 +337,7 @@ std::string figures_text(const Figures& figures, std::size_t index, bool files) 
                      results::text_of(extents_per_file(figures, index)));
 }
 
-// Such as ", 12.5 % fewer steps than legacy with the recorded settings".
+// For example ", 12.5 % fewer steps than legacy with the recorded settings".
 std::string against_recorded(const Plan& plan, const Figures& figures, const Advice& advice) {
   if (!advice.recorded || *advice.recorded == advice.balanced) return {};
   const auto cost = results::number_of(search_cost(figures, advice.balanced));
@@ -366,7 +366,7 @@ results::Value steps_per_request(const Figures& figures, std::size_t index) {
 }
 
 results::Value extents_per_file(const Figures& figures, std::size_t index) {
-  // A ratio that was written without decimals reads as a count.
+  // A ratio that was written without decimals is read as a count.
   const auto value = results::number_of(figure_of(figures, index, "files/avg_extents"));
   return value ? results::Value(*value) : results::Value();
 }
@@ -503,8 +503,8 @@ namespace {
 using table::Database;
 using table::Statement;
 
-// CREATE TABLE and INSERT for the columns of points.csv. Columns of figures have no type, because a
-// figure may be a count or a ratio.
+// The CREATE TABLE and INSERT statements for the columns of points.csv. Columns of figures have no
+// type, because a figure may be a count or a ratio.
 struct Sql {
   std::string create;
   std::string insert;

@@ -13,18 +13,18 @@
 // Finds the best points of a sweep, by one figure and by two conflicting figures.
 namespace e4r::sweep {
 
-// The figures of points, by index, as from figures_of(). Empty for an unfinished point.
+// The figures of points, by index, as from figures_of(). Empty for unfinished points.
 using Figures = std::vector<std::vector<results::Value>>;
 
-// The cost of searches is the sum of kCostRows. Their benefit is files in few pieces.
+// The cost of searches is the sum of kCostRows. Their benefit is that files consist of few pieces.
 inline constexpr std::string_view kCostRows[] = {"mb_stats/extents_scanned", "groups_considered"};
 inline constexpr std::string_view kFragmentationRow = "files/extents";
 
-// Why the answers about the capture are doubtful; empty: nothing is known against them.
+// Why the results for the capture are doubtful; empty if nothing is known against them.
 [[nodiscard]] std::string doubt_of(const Plan& plan, std::size_t capture);
 
-// Finds a row by its key. Error: no such row, or one where neither lower nor higher is better; it
-// lists the others.
+// Finds a row by its key. The Error says that there is no such row, or that neither direction of
+// its figure is better; it lists the valid keys.
 [[nodiscard]] Result<const results::Row*> find_metric(std::string_view key);
 [[nodiscard]] std::vector<const results::Row*> metrics();
 
@@ -32,71 +32,71 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 [[nodiscard]] results::Value figure(const Figures& figures, std::size_t index,
                                     const results::Row& row);
 
-// The same by the row's key; also empty if there is no such row.
+// The same, by the row's key; also empty if there is no such row.
 [[nodiscard]] results::Value figure_of(const Figures& figures, std::size_t index,
                                        std::string_view key);
 // The sum of kCostRows; empty if one of them is missing.
 [[nodiscard]] results::Value search_cost(const Figures& figures, std::size_t index);
 
-// Whether one of the points leaves files. If one does, points without files do not count for the
-// layout of files: no piece at all is not the same as few pieces.
+// Whether one of the points leaves files. If so, points without files do not count for the layout
+// of files: having no pieces is not better than having few.
 [[nodiscard]] bool leaves_files(const Figures& figures, const std::vector<std::size_t>& points);
 
 // The finished points of one capture. Points of different captures are not compared with each
 // other.
 struct Ranking {
   std::uint32_t capture = 0;
-  std::vector<std::size_t> order;  // best first; equal ones by cost of searches, then by
-                                   // number; those without a figure last
-  std::vector<std::size_t> front;  // ascending: none beats it in cost or in fragmentation without
-                                   // losing in the other
+  std::vector<std::size_t> order;  // best first; equal ones by cost of searches, then by number;
+                                   // those without a figure last
+  std::vector<std::size_t> front;  // ascending: the points that no other point beats in cost or
+                                   // fragmentation without losing in the other
 };
 [[nodiscard]] std::vector<Ranking> rank(const Plan& plan, const Figures& figures,
                                         const results::Row& metric);
 
-// Points of one policy with the same figures throughout.
+// Points of one policy that have the same values of all figures.
 struct EqualPoints {
-  std::size_t index = 0;    // the point that changes least (Changes), which represents all
+  std::size_t index = 0;    // represents all of them: the point that changes least (Changes)
   std::uint64_t count = 0;  // number of points
 };
 // The groups of equal points in a ranking, in its order.
 [[nodiscard]] std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
                                                     const Ranking& ranking);
 
-// A table for a terminal. For each capture it has the `most` best rows (0: all) and those on the
-// front, which are marked with '*'. Equal points share a row that gives their number.
+// A table for a terminal. For each capture it shows the `most` best rows (0: all) and the rows on
+// the front, which are marked with '*'. Equal points share a row that gives their number.
 [[nodiscard]] std::string ranking_text(const Plan& plan, const Figures& figures,
                                        const results::Row& metric, std::size_t most);
 
-// The same as a JSON document with all points.
+// The same as a JSON document, with all points.
 [[nodiscard]] std::string summary_json(const Plan& plan, const Figures& figures,
                                        const results::Row& metric);
 
 // The settings that a sweep recommends.
 
-// Recommendations from the finished points of one capture, by index. All three answers are on the
-// Pareto front. It is empty if figures are missing. Among points that are equal in both
-// figures, the one that changes least is named: recorded values first, then the kernel's defaults,
-// then the lower number.
+// Recommendations from the finished points of one capture. Points are given by index. The three
+// answers (cheapest, fewest, balanced) are on the Pareto front. No Advice is given if figures are
+// missing. Among points that are equal in both figures, the one that changes least is named:
+// recorded values first, then the kernel's defaults, then the lower number.
 struct Advice {
   std::uint32_t capture = 0;
-  // Whether a point leaves files. If no point does, the cost of searches alone chooses all three;
-  // otherwise a point that leaves no file is not a candidate.
+  // Whether at least one point leaves files. If none does, all three answers depend only on the
+  // cost of searches. Otherwise a point that leaves no file is not a candidate.
   bool files = true;
-  std::size_t cheapest = 0;  // least cost; among equals, fewest pieces
-  std::size_t fewest = 0;    // fewest pieces; among equals, least cost
-  // Least product of the cost of a request and of pieces. A request counts as one step and the
-  // steps of its search: once searches cost next to nothing, pieces decide.
+  std::size_t cheapest = 0;  // least cost; if equal, fewest pieces
+  std::size_t fewest = 0;    // fewest pieces; if equal, least cost
+  // Least product of the cost of requests and the number of pieces. A request costs one step plus
+  // the steps of its search, so if searches cost next to nothing, pieces decide.
   std::size_t balanced = 0;
   std::size_t dearest = 0;  // highest cost
-  // The point of the first policy with the recorded value of every tunable; nullopt if there is no
+  // The point of the first policy with the recorded value of every tunable. Empty if there is no
   // such point or it has no figures.
   std::optional<std::size_t> recorded;
   std::uint64_t points = 0;   // points with both figures
-  std::uint64_t as_good = 0;  // other points that equal `balanced` in both
+  std::uint64_t as_good = 0;  // other points that equal `balanced` in both figures
 };
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
-// The same for rankings that already exist, by any figure.
+// The same, from existing rankings by any figure.
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures,
                                          const std::vector<Ranking>& rankings);
 
@@ -116,7 +116,7 @@ struct Advice {
 
 // Writes a finished sweep to files.
 
-// The figures on all lines.
+// The figures of all lines.
 [[nodiscard]] Figures figures_of(const Lines& lines);
 
 // The finished points in order, one line each (points.jsonl).
@@ -126,8 +126,8 @@ struct Advice {
 // value is empty. Quoted as in RFC 4180, but lines end in LF.
 [[nodiscard]] std::string points_csv(const Plan& plan, const Figures& figures);
 
-// A database with the same content in a table `points`; a missing value is NULL. The file appears
-// whole or not at all. Nobody else may write to its directory.
+// A database with the same content in a table `points`; a missing value is NULL. The file is
+// complete or absent. No other process may write to its directory.
 [[nodiscard]] Status write_sqlite(const std::string& path, const Plan& plan,
                                   const Figures& figures);
 

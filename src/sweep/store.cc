@@ -26,7 +26,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Follows the opening brace. Lines of early versions lack it.
+// Follows the opening brace. Early versions did not write it.
 constexpr std::string_view kName = "\"schema\":\"e4replay-sweep-point/1\",";
 constexpr std::string_view kPoint = "\"point\":";
 constexpr std::string_view kSum = ",\"crc\":\"";
@@ -53,13 +53,13 @@ std::string members_of(const json::object& object) {
   return out.substr(1, out.size() - 2);
 }
 
-// Makes a line of these members; adds the schema and the checksum.
+// Makes a line from these members, with the schema and the checksum.
 std::string line_of(std::string_view members) {
   std::string line = fmt::format("{{{}{}", kName, members);
   return line + tail_of(line);
 }
 
-// The members of a line, without the schema; nullopt if the checksum is wrong.
+// The members of a line, without the schema. Empty if the checksum is wrong.
 std::optional<std::string_view> members_in(std::string_view line) {
   if (line.size() < kTail || !line.starts_with('{')) return std::nullopt;
   std::string_view body = line.substr(0, line.size() - kTail);
@@ -99,7 +99,7 @@ std::optional<std::size_t> point_of(const Plan& plan, std::string_view line) {
   const char* const digits = members->data() + kPoint.size();
   const auto [end, ec] = std::from_chars(digits, members->data() + members->size(), number);
   if (ec != std::errc() || number == 0 || number > plan.points.size()) return std::nullopt;
-  // What the line says about the point must match the plan.
+  // The line's description of the point must match the plan.
   if (!members->starts_with(members_of(head_of(plan, number - 1)) + ",")) return std::nullopt;
   return number - 1;
 }
@@ -181,7 +181,7 @@ Result<bool> holds_sweep(const std::string& directory, bool resume) {
   return false;
 }
 
-// Fails before hours of work rather than after them.
+// Checks this before hours of work rather than after them.
 Status check_parent(const std::string& directory) {
   std::error_code failed;
   const fs::path parent = fs::path(directory + "/.").parent_path().parent_path();
@@ -375,7 +375,8 @@ std::string missing_points(const Lines& lines) {
 
 namespace {
 
-// Assigns the points $first to $last to job `$job`. The shares differ by at most one point.
+// Assigns the points $first to $last to job `$job`. The sizes of two jobs differ by at most one
+// point.
 std::string arithmetic(const Jobs& jobs) {
   return fmt::format("first=$(((job - 1) * {0} / {1} + 1))\nlast=$((job * {0} / {1}))\n",
                      jobs.points, jobs.jobs);
@@ -400,9 +401,9 @@ std::string run_part(const Jobs& jobs, std::string_view threads) {
 
 }  // namespace
 
-// When a node fails, Slurm requeues a job only if JobRequeue of the cluster or the job itself says
-// so. Slurm opens --output before the job runs, and fails the job if the directory is missing, so
-// the job opens its own log.
+// After a node failure, Slurm requeues a job only if the cluster's JobRequeue or the job itself
+// says so. Slurm opens --output before the job runs, and fails the job if the directory is missing,
+// so the job opens its own log.
 std::string slurm_script(const Jobs& jobs) {
   return "#!/bin/sh\n#SBATCH --job-name=e4replay-sweep\n" +
          fmt::format("#SBATCH --array=1-{}\n", jobs.jobs) +

@@ -25,7 +25,7 @@ using report::html_escape;
 
 constexpr std::size_t kMostRows = 20;  // rows of the table per capture, plus those on the front
 
-// A sweep with the data that all parts of its page use.
+// A sweep with the data that all parts of its page share.
 struct Told {
   const Plan& plan;
   const Figures& figures;
@@ -34,7 +34,7 @@ struct Told {
   std::vector<Advice> advice;
 };
 
-// ---- What the script draws
+// ---- Data that the script draws
 
 json::array axes(const Plan& plan) {
   json::array out;
@@ -45,7 +45,7 @@ json::array axes(const Plan& plan) {
   return out;
 }
 
-// The place of each point on the axis; -1 if its policy lacks the tunable.
+// The position of each point on the axis; -1 if its policy lacks the tunable.
 json::array places(const Plan& plan, const std::vector<std::size_t>& points, std::size_t axis) {
   std::unordered_map<std::uint64_t, std::int64_t> place;
   for (const std::uint64_t value : plan.spec.axes[axis].values) place.emplace(value, place.size());
@@ -81,7 +81,7 @@ std::vector<Drawn> all_drawn(const Figures& figures) {
   return out;
 }
 
-// Ratios, with the precision of a plot.
+// Rounds ratios to the precision of a plot.
 results::Value round_value(const results::Value& value) {
   const auto* ratio = std::get_if<double>(&value);
   if (ratio == nullptr || *ratio == 0) return value;
@@ -144,7 +144,7 @@ std::string data_of(const Told& told) {
                    {"advised", std::move(advised)}});
 }
 
-// ---- What the page shows without the script
+// ---- Parts of the page that need no script
 
 report::CardLine card_line(const Plan& plan, const char* name, const results::Value& value,
                            const results::Value& balanced, std::size_t index) {

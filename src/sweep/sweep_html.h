@@ -7,8 +7,8 @@
 
 namespace e4r::sweep {
 
-// The finished points as a page: the advice (ranking.h), every figure against one and two tunables,
-// and the cost of searches against the pieces of files. The page shows `metric` first.
+// A page about the finished points: the advice (ranking.h), every figure plotted over one and two
+// tunables, and the cost of searches over the pieces of files. The page shows `metric` first.
 [[nodiscard]] std::string sweep_html(const Plan& plan, const Figures& figures,
                                      const results::Row& metric);
 

@@ -9,7 +9,7 @@
 namespace e4r::sweep {
 namespace {
 
-// Shows the progress of following the capture. Later the sweep itself counts points.
+// Shows progress only while the capture is being followed. Later the sweep itself counts points.
 replay::SessionOptions quiet_session(const app::Inputs& inputs, Progress& progress,
                                      const bool& followed) {
   replay::SessionOptions out = app::session_options(inputs, progress);
@@ -60,7 +60,7 @@ Subject OpenCapture::subject() const {
 
 namespace {
 
-// Such as "12 of 100 points, 1:07 left".
+// For example "12 of 100 points, 1:07 left".
 std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all, double seconds) {
   std::string text = fmt::format("{} of {} points", format_count(done), format_count(all));
   if (now == 0) return text;
@@ -165,7 +165,7 @@ Status Sweeper::run(const std::atomic<bool>& stop) {
       [this](std::size_t index, std::string line) { return add(index, std::move(line)); });
   listener_.progress.wipe();
   E4R_CHECK(ran);
-  if (left() > 0) return store_ ? store_->suspend() : Status();  // keeps what is finished
+  if (left() > 0) return store_ ? store_->suspend() : Status();  // keeps the finished points
   figures_ = figures_of(finished().lines);
   plan_.doubts = doubts_of(plan_, finished().lines);
   return store_ ? write_results(*store_, plan_, figures_, metric_) : Status();

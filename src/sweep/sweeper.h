@@ -31,12 +31,12 @@ class OpenCapture {
   OpenCapture(const OpenCapture&) = delete;
   OpenCapture& operator=(const OpenCapture&) = delete;
 
-  // Runs the agreement pass once for all points. Returns the error of check_fidelity unless
-  // `force`. Warns of what the result means for the policies.
+  // Runs the agreement pass once for all points. Returns the Error of check_fidelity() unless
+  // `force` is set. Warns about what the result means for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies);
 
   [[nodiscard]] const CaptureId& id() const { return id_; }
-  // Has no session until follow().
+  // Has no session before follow().
   [[nodiscard]] Subject subject() const;
 
  private:
@@ -49,14 +49,14 @@ class OpenCapture {
   app::FollowedRecording recording_;
 };
 
-// Runs `e4replay sweep`: replays the wanted points that are not finished yet, and keeps them in a
-// directory if one is given.
+// Runs `e4replay sweep`: replays the requested points that are not finished yet, and stores them in
+// a directory if one is given.
 
 struct SweepOptions {
   std::string program;    // name, version and commit, for the manifest
-  std::string directory;  // for the results; empty: keep them in memory
-  bool resume = false;    // continue with what is in the directory
-  bool force = false;     // answer even if the model does not follow a recorded kernel
+  std::string directory;  // directory for the results; empty to keep them in memory
+  bool resume = false;    // continue with the content of the directory
+  bool force = false;     // give results even if the model does not follow a recorded kernel
   unsigned threads = 0;   // 0: one per CPU
 };
 
@@ -73,15 +73,15 @@ class Sweeper {
   Sweeper& operator=(const Sweeper&) = delete;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  // All finished points; at first, those that were found.
+  // All finished points; at first, those found in the directory.
   [[nodiscard]] const Finished& finished() const { return store_ ? store_->finished() : memory_; }
   [[nodiscard]] std::uint64_t left() const { return range_.count() - finished().count; }
 
-  // Follows each capture that has points to run. Errors: the errors of check_fidelity(), unless
-  // `force`.
+  // Follows each capture that has points to run. Errors: as for check_fidelity(), unless `force` is
+  // set.
   [[nodiscard]] Status follow();
   // Runs the missing points. Writes the directory's files once nothing is left. If `stop` was set
-  // before that, --resume can continue. Errors: the errors of a replay or of the directory.
+  // before that, --resume can continue. Errors: those of a replay or of the directory.
   [[nodiscard]] Status run(const std::atomic<bool>& stop);
   // The figures of all points, once nothing is left.
   [[nodiscard]] const Figures& figures() const { return figures_; }
@@ -106,7 +106,7 @@ class Sweeper {
   std::optional<Store> store_;
   Finished memory_;  // used without a store
   Figures figures_;
-  std::uint64_t before_ = 0;  // points that were found
+  std::uint64_t before_ = 0;  // points found in the directory
   std::chrono::steady_clock::time_point began_;
 };
 

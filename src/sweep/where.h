@@ -12,9 +12,9 @@
 // The condition of --where, which selects the points of a sweep.
 namespace e4r::sweep {
 
-// The names that a condition may use. They must outlive its conditions.
+// The names that a condition may use. The vocabulary must outlive conditions parsed with it.
 struct Vocabulary {
-  std::vector<std::string_view> tunables;  // those that the sweep sets
+  std::vector<std::string_view> tunables;  // the tunables that the sweep sets
   std::vector<std::string_view> policies;  // the sweep's policies, by their own names
   std::vector<std::string_view> captures;
 };
@@ -27,11 +27,12 @@ struct Combination {
 };
 
 // A condition (util/condition.h) whose figures are the tunables. Its words are `policy` and
-// `capture`, compared with one of the sweep's. A policy's alias stands for the policy.
+// `capture`, which are compared with names of the sweep's policies and captures. A policy's alias
+// stands for the policy.
 class Where {
  public:
-  // The error gives the position, counted from 1, and the fault. For an unknown name it lists the
-  // known ones. An empty text always holds.
+  // The Error gives the 1-based position and the fault. For an unknown name it lists the known
+  // ones. An empty condition always holds.
   [[nodiscard]] static Result<Where> parse(std::string_view text, const Vocabulary& vocabulary);
 
   [[nodiscard]] bool holds(const Combination& point) const;
