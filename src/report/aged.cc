@@ -30,14 +30,14 @@ double figure_of(const results::Outcome& of, std::string_view key) {
   return results::number_of(results::find_row(key, results::Teller::age)->of(of)).value_or(0);
 }
 
-// The figures that are not rows of free space.
+// The free-space figures that are not rows.
 void put_lists(json::object& into, const results::Outcome& of) {
   const stats::FreeExtents& free = of.free.extents;
   into["histogram"] = histogram_json(free, of.geometry.block_size());
   into["aligned"] = aligned_json(of.free.space.aligned, of.geometry, free.blocks);
 }
 
-// Empty when a model decided.
+// Empty if a model decided.
 std::string times_text(const allocator::DecisionTimes& times) {
   if (times.empty()) return {};
   return fmt::format(
@@ -73,7 +73,7 @@ std::string aligned_text(const results::Outcome& of) {
   return fmt::format("aligned      free pieces: {}\n", out);
 }
 
-// Empty when no file has an extsize.
+// Empty if no file has an extsize.
 std::string extsize_text(const age::AgerTally& tally) {
   if (tally.aligned == 0) return {};
   return fmt::format("extsize      {} requests for aligned extents, {} refused; {} not written\n",
@@ -81,7 +81,7 @@ std::string extsize_text(const age::AgerTally& tally) {
                      format_size(tally.lost_bytes));
 }
 
-// What was done, by kind.
+// The number of operations of each kind.
 std::string operations_text(const age::AgerTally& tally) {
   using Kind = age::Operation::Kind;
   struct Done {
@@ -114,13 +114,13 @@ std::string searches_text(const stats::KnownCounters& searches) {
                      format_count(searches.extents_scanned.value_or(0)));
 }
 
-// Where the operations come from.
+// The source of the operations.
 std::string origin_text(const AgedReport& r) {
   if (!r.operations_from.empty()) return "operations of " + escape(r.operations_from);
   return fmt::format("profile {}, seed {}", escape(r.profile), r.seed);
 }
 
-// Empty when every request found space.
+// Empty if every request found space.
 std::string failed_text(const age::AgerTally& tally) {
   if (tally.failed == 0) return {};
   return fmt::format("no space     for {} requests; {} not written\n", format_count(tally.failed),

@@ -9,11 +9,11 @@
 
 namespace e4r::report {
 
-// What `e4replay age` tells.
+// The figures that `e4replay age` reports.
 struct AgedReport {
   std::string output;
   image::SuperblockInfo superblock;
-  std::string operations_from;  // the file of the operations; empty: they were drawn
+  std::string operations_from;  // the file of the operations; empty if they were drawn at random
   std::string profile, profile_source;
   std::uint64_t seed = 0;
   results::Outcome start, end;

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The column's entry of that inode; without extents if the column does not have the inode.
+// The column's entry for that inode; without extents if the column does not contain the inode.
 stats::FilePieces find_file(const std::vector<stats::FilePieces>& column, std::uint64_t ino) {
   const auto at = std::ranges::lower_bound(column, ino, {}, &stats::FilePieces::ino);
   return at != column.end() && at->ino == ino ? *at : stats::FilePieces{ino, 0, 0};
@@ -33,7 +33,7 @@ std::string path_text(const FragmentedFile& file) {
   return file.is_new ? "(new)" : escape(file.path);
 }
 
-// What the list has, and how to find what it does not say.
+// Explains the list, and how to find paths that it lacks.
 std::string note(const FragmentedFiles& all) {
   std::string out = fmt::format(
       "The {} of {} files that have most extents in any column; counted are blocks that the trace "
@@ -55,7 +55,7 @@ FragmentedFiles most_fragmented(std::span<const std::vector<stats::FilePieces>> 
                                 std::size_t count) {
   std::vector<stats::FilePieces> all;
   for (const auto& column : columns) all.insert(all.end(), column.begin(), column.end());
-  // The worst that each file is in any column.
+  // Keeps the largest number of extents that each file has in any column.
   std::ranges::sort(all, [](const auto& a, const auto& b) {
     return a.ino != b.ino ? a.ino < b.ino : a.extents > b.extents;
   });

@@ -8,15 +8,15 @@
 
 #include "report/replay_report.h"
 
-// The files with most extents (replay --files).
+// The files with the most extents (replay --files).
 namespace e4r::report {
 
-// Up to `count` of them. `columns`: the files of each column, by inode.
+// Returns up to `count` files. `columns`: the files of each column, ordered by inode.
 [[nodiscard]] FragmentedFiles most_fragmented(
     std::span<const std::vector<stats::FilePieces>> columns, std::size_t count);
 
-// A table for a terminal, an array for the document, a table for the page. Each is empty when
-// it was not requested.
+// A table for a terminal, an array for the document, a table for the page. Each is empty if the
+// list was not requested.
 [[nodiscard]] std::string fragmented_text(const ReplayReport& report);
 [[nodiscard]] boost::json::array fragmented_json(const ReplayReport& report);
 [[nodiscard]] std::string fragmented_html(const ReplayReport& report);

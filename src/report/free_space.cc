@@ -18,7 +18,7 @@ constexpr std::uint64_t kDefaultChunkKb = 1024;
 constexpr std::uint32_t kMostChunkBits = 30;
 constexpr std::string_view kUnits = "KMGTPEZY";
 
-// A part of a whole in percent; "inf" and "nan" come out as the C library prints them.
+// A part of a whole in percent. "inf" and "nan" are printed as by the C library.
 double percent(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) * 100 / static_cast<double>(whole);
 }
@@ -45,7 +45,7 @@ std::string chunk_lines(const FreeSpaceReport& free) {
       free.printed.free_chunks, percent(free.printed.free_chunks, chunks));
 }
 
-// The bytes as fstrim -v prints them.
+// The number of bytes, as fstrim -v prints it.
 std::string fitrim_lines(const FreeSpaceReport& free) {
   const stats::FitrimCount& fitrim = *free.fitrim;
   const image::SuperblockInfo& geo = free.superblock;
@@ -70,8 +70,8 @@ json::array bad_groups_json(const FreeSpaceReport& free) {
   return rows;
 }
 
-// Every piece of the image is scanned on its own; the pieces are then put in order. `aligned`: what
-// else is counted, or null.
+// Scans each piece of the image separately, then joins the pieces in order. If `aligned` is not
+// null, also counts aligned pieces.
 Result<stats::FreeExtents> scan(image::Image& image, const stats::BlockSpace& space,
                                 std::uint32_t chunk_bits, stats::AlignedFree* aligned) {
   const std::uint64_t clusters_per_group = image.superblock().clusters_per_group;

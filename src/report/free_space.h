@@ -12,7 +12,7 @@
 
 namespace e4r::report {
 
-// What `e4replay freefrag` tells about an image.
+// The figures that `e4replay freefrag` reports about an image.
 struct FreeSpaceReport {
   struct BadGroup {
     GroupNumber group = 0;
@@ -21,26 +21,26 @@ struct FreeSpaceReport {
   std::string path;
   image::SuperblockInfo superblock;
   stats::FreeExtents extents;
-  // What e2freefrag 1.47.0 counts. It is the same, except with bigalloc. There e2freefrag converts
-  // a block to a cluster twice, so that it sees the first clusters only and takes them for larger
-  // ones.
+  // What e2freefrag 1.47.0 counts: the same as `extents`, except with bigalloc. There e2freefrag
+  // converts a block to a cluster twice, so it sees only the first clusters and takes them for
+  // larger ones.
   stats::FreeExtents printed;
   stats::AlignedFree aligned;
   bool chunks_wanted = false;                // a chunk size was asked for
-  bool aligned_wanted = false;               // so were aligned pieces
-  std::optional<stats::FitrimCount> fitrim;  // was asked for
+  bool aligned_wanted = false;               // aligned pieces were asked for
+  std::optional<stats::FitrimCount> fitrim;  // only if asked for
   std::vector<BadGroup> bad_groups;
 
   [[nodiscard]] std::uint64_t chunk_bytes() const {
     return std::uint64_t{superblock.block_size()} << extents.chunk_bits;
   }
   [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
-  // The superblock of a mounted disk is written only now and then. The text's percentages refer to
+  // The superblock of a mounted disk is written only occasionally. The text's percentages refer to
   // its count, as in e2freefrag; the document's percentages refer to the bitmaps.
   [[nodiscard]] bool superblock_is_old() const {
     return bad_groups.empty() && superblock.free_blocks_count != extents.blocks;
   }
-  // e2freefrag's total: one too many when the last chunk is whole.
+  // e2freefrag's total, which is one too many if the last chunk is whole.
   [[nodiscard]] std::uint64_t chunks() const {
     return (superblock.blocks_count >> extents.chunk_bits) + 1;
   }
@@ -50,22 +50,20 @@ struct FreeSpaceReport {
 // valid for this block size: not a power of two, smaller than a block, or more than 2^30 blocks.
 [[nodiscard]] Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_size);
 
-// Scans the bitmaps of an image that was opened without them, or with. `aligned`: counts aligned
-// pieces too, which free_space_json() tells of.
+// Scans the bitmaps of an image that was opened with or without them. With `aligned`, also counts
+// aligned pieces, which free_space_json() reports.
 [[nodiscard]] Result<FreeSpaceReport> measure_free_space(image::Image& image,
                                                          std::uint32_t chunk_bits, bool aligned);
 
-// The same of what FITRIM would send. `minlen`: clusters.
+// The same for what FITRIM would discard. `minlen` is in clusters.
 [[nodiscard]] Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t minlen);
 
-// What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`; with
-// aligned_wanted, a table of aligned pieces behind it, and behind that what FITRIM would send,
-// where that was asked for.
+// What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`. After
+// it, if asked for, a table of aligned pieces and what FITRIM would discard.
 [[nodiscard]] std::string free_space_text(const FreeSpaceReport& free);
 
 // {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "aligned":
-// ..., "bad_groups": ...}, indented, with a newline at the end; and "fitrim" where it was asked
-// for.
+// ..., "bad_groups": ...}, and "fitrim" if it was asked for. Indented, with a final newline.
 [[nodiscard]] std::string free_space_json(const FreeSpaceReport& free);
 
 }  // namespace e4r::report

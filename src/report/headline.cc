@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kNoBreak = "\u00a0";
 
-// Compares a policy's figure with the first policy's; empty when either is missing.
+// Compares a policy's figure with the first policy's; empty if either is missing.
 std::string against_first(const HeadlineFigure& figure, std::size_t first, std::size_t column) {
   constexpr double kSame = 0.0005, kManyTimes = 3;
   const auto from = results::number_of(figure.values[first]),
@@ -54,7 +54,7 @@ std::string against_first(const std::vector<HeadlineFigure>& figures, std::size_
   return parts.empty() ? "nothing is known to differ" : join(parts);
 }
 
-// What is the same of several policies is said once.
+// A statement that is the same for several policies is printed only once.
 struct Told {
   std::string what;
   std::vector<std::string> policies;

@@ -6,7 +6,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Puts a value at "a/b/c", making the objects on the way.
+// Puts a value at "a/b/c", creating the objects in between.
 void put(json::object& into, std::string_view key, json::value value) {
   const auto slash = key.find('/');
   if (slash == std::string_view::npos) {

@@ -9,19 +9,19 @@
 #include "results/rows.h"
 #include "stats/free_extents.h"
 
-// Objects that several JSON documents hold.
+// Objects that several JSON documents contain.
 namespace e4r::report {
 
 // A number, or null for an empty value.
 [[nodiscard]] boost::json::value json_of(const results::Value& value);
 
-// Puts each figure that the run has at the key of its row, levels as objects within each other.
+// Puts each figure that the run has at its row's key. Levels of the key become nested objects.
 void put_rows(boost::json::object& into, const results::Outcome& run,
               results::Teller teller = results::Teller::replay);
-// The same for the rows that the image at the start has.
+// The same for the rows that the start image has.
 void put_start_rows(boost::json::object& into, const results::Outcome& start,
                     results::Teller teller = results::Teller::replay);
-// Puts histogram_json() at "free_extents/histogram", beside the rows that are there.
+// Puts histogram_json() at "free_extents/histogram", next to the rows.
 void put_histogram(boost::json::object& into, const results::Outcome& run);
 // Returns the value at a row's key, or null if the document has no such key.
 [[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,
@@ -30,7 +30,7 @@ void put_histogram(boost::json::object& into, const results::Outcome& run);
 [[nodiscard]] boost::json::object image_json(const std::string& path,
                                              const image::SuperblockInfo& geo);
 
-// The extents by size. Buckets without an extent are left out. Percentages are of the free blocks
+// The extents by size. Buckets without extents are left out. Percentages refer to the free blocks
 // in these extents.
 [[nodiscard]] boost::json::array histogram_json(const stats::FreeExtents& extents,
                                                 std::uint32_t block_size);
@@ -39,7 +39,7 @@ void put_histogram(boost::json::object& into, const results::Outcome& run);
 [[nodiscard]] boost::json::object free_extents_json(const stats::FreeExtents& extents,
                                                     std::uint32_t block_size);
 
-// KiB where histogram bucket `bucket` begins.
+// The lower bound of histogram bucket `bucket`, in KiB.
 [[nodiscard]] std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb);
 
 // [{"size_kb": ..., "pieces": ..., "percent": of `free_blocks`}, ...].

@@ -18,7 +18,7 @@
 
 namespace e4r::report {
 
-// The plots' data, the script that draws them, and a word where no script runs.
+// The plots' data, the script that draws them, and a message for browsers without scripts.
 static std::string html_plots(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"data\">{}</script>\n"
@@ -72,7 +72,7 @@ std::string html_figure(std::string_view id, std::string_view title, std::string
       title, text, id);
 }
 
-// The style's name for the colour of a series.
+// The name that the style sheet uses for the colour of a series.
 static std::string colour_name(std::size_t series) {
   if (series == kRecordedSeries) return "recorded";
   return fmt::format("s{}", series == 0 ? 0 : 1 + (series - 1) % 7);
@@ -114,7 +114,8 @@ std::string fidelity_fact(const ReplayReport& report) {
                      share_text(*report.recorded, report.recorded->identical));
 }
 
-// A search through thousands of groups says the same of each: the head and the end of a long text.
+// Shortens a long explanation to its beginning and its end: a search through thousands of groups
+// prints the same for each.
 std::string shorten(const std::string& text) {
   constexpr std::size_t kHead = 40, kTail = 12;
   std::vector<std::string_view> lines;
@@ -296,7 +297,7 @@ json::object histogram(const ReplayReport& report) {
 using Counters = stats::KnownCounters::PerCriterion;
 using Counter = stats::KnownCounters::Count Counters::*;
 
-// Of each column; null where it is known of no criterion.
+// For each column; null if the counter is known for no criterion.
 json::array per_criterion(const ReplayReport& report, const std::vector<mb::Criterion>& criteria,
                           Counter counter) {
   json::array out;
@@ -336,7 +337,8 @@ json::object criteria(const ReplayReport& report) {
           {"extents", per_criterion(report, used, kCounters[2])}};
 }
 
-// Of each policy: what one decision took the recorded kernel does not show.
+// For each policy, but not for the recorded kernel, whose trace does not show the cost of single
+// decisions.
 json::array costs(const ReplayReport& report) {
   json::array out;
   for (const results::Outcome& run : report.runs) {
@@ -380,7 +382,7 @@ json::object files(const ReplayReport& report) {
   return {{"labels", std::move(labels)}, {"files", std::move(counts)}};
 }
 
-// What the groups of a cell have together.
+// The free space of all groups of a cell.
 struct CellFree {
   std::uint64_t clusters = 0;
   std::uint64_t runs = 0;
@@ -396,7 +398,7 @@ CellFree sum_of(const std::vector<stats::GroupFree>& groups, std::size_t cell,
   return out;
 }
 
-// The cells that change from frame to frame, in the order of the frames.
+// For each frame, the cells that change.
 json::array history(const results::Outcome& run, const std::vector<stats::GroupFree>& start,
                     std::size_t per_cell) {
   std::vector<stats::GroupFree> now = start;
@@ -454,7 +456,7 @@ json::object map(const ReplayReport& report) {
           {"history", std::move(histories)}};
 }
 
-// Of each policy, by its outcomes.
+// For each policy: its outcomes with different numbers of writers.
 json::array writers(const ReplayReport& report) {
   json::array out;
   for (const results::Outcome& run : report.runs) {

@@ -10,8 +10,8 @@
 #include "report/replay_report.h"
 #include "util/units.h"
 
-// The comparison as one self-contained page. Headline, facts and tables are there without a script;
-// plots are drawn by html/replay.js from html_data().
+// The comparison as one self-contained page. Headline, facts and tables need no script;
+// html/replay.js draws the plots from html_data().
 namespace e4r::report {
 namespace {
 
@@ -69,7 +69,7 @@ std::string searches(const ReplayReport& report) {
          slowest + "</div></details>\n";
 }
 
-// With the table of the terminal.
+// Includes the table that the terminal shows.
 std::string many_writers(const ReplayReport& report) {
   if (!has_writers(report)) return {};
   return "<h2>Many writers</h2>\n<div class=\"pair\">\n" +
@@ -119,7 +119,7 @@ std::string replay_html(const ReplayReport& report) {
        .script = script});
 }
 
-// What verify says of one run, as a page. The plot is drawn by html/verify.js.
+// The result of verify for one run, as a page. html/verify.js draws the plot.
 
 namespace {
 
@@ -199,7 +199,8 @@ std::string table(const results::Outcome& run) {
     columns.push_back(agreement_rows(*way.agreement));
   }
   out += "</tr></thead>\n<tbody>\n";
-  // All have the rows that are shares, in one order; the others come where they count.
+  // All columns have the rows that are shares, in the same order. The other rows are present only
+  // if their count is not zero.
   const auto cells = [&](const std::string& label) {
     std::string row;
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -234,7 +235,7 @@ std::string kernel_account(const results::Outcome& run) {
   return out.empty() ? out : "<h2>The kernel's own account</h2>\n" + out;
 }
 
-// What the fields of replay::describe()'s lines are.
+// Explains the fields of replay::describe()'s lines.
 std::string key_of_decisions() {
   constexpr std::pair<const char*, const char*> kFields[] = {
       {"alloc, prealloc", "blocks searched for, or taken from what was preallocated"},

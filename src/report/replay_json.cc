@@ -76,11 +76,12 @@ json::object agreement_json(const replay::Agreement& a) {
           {"last_divergence", a.last_divergence}};
 }
 
-// The `agreement` of a run: null in a replay.
+// The `agreement` of a run; null in a replay.
 json::value verification_json(const results::Outcome& run) {
   if (!run.agreement && !run.free_run) return nullptr;
   json::object out = agreement_json(run.agreement ? *run.agreement : *run.free_run);
-  // Once it has gone astray a free run differs everywhere: only what was put right is worth a list.
+  // Once a free run has diverged, it differs everywhere. So only divergences of a run that follows
+  // the kernel are listed.
   out["divergences"] = run.agreement ? divergences_json(*run.agreement) : json::array();
   out["resync"] = run.agreement.has_value();
   out["free_run"] = nullptr;
@@ -101,7 +102,7 @@ json::value verification_json(const results::Outcome& run) {
   return out;
 }
 
-// What a run did, and in the same words what the recorded kernel did.
+// The figures of a run or of the recorded kernel, under the same keys.
 void put_figures(json::object& into, const results::Outcome& run) {
   put_rows(into, run);
   into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);
@@ -162,7 +163,7 @@ json::object run_json(const results::Outcome& run) {
   return out;
 }
 
-// How far the model follows the recorded kernel, and what that one did.
+// How far the model follows the recorded kernel, and the figures of that kernel.
 json::object recorded_json(const ReplayReport& report) {
   json::object out = agreement_json(*report.recorded);
   out["policy"] = report.recorded_policy;
@@ -204,7 +205,7 @@ json::object trace_json(const ReplayReport& report) {
           {"by_kind", std::move(kinds)}};
 }
 
-// How much each figure varies in other orders.
+// How much each figure varies in other orders of overlapping requests.
 json::object luck_json(const ReplayReport& report) {
   json::object percent;
   for (const results::Row& row : results::rows())

@@ -18,7 +18,8 @@
 namespace e4r::report {
 namespace {
 
-// Whether columns say different things to a reader. What was not recorded says nothing.
+// Whether the columns show a reader different values. A figure that was not recorded does not
+// count.
 bool differs(const std::vector<results::Value>& values, const std::vector<Column>& columns) {
   std::set<std::string> said;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -29,12 +30,13 @@ bool differs(const std::vector<results::Value>& values, const std::vector<Column
   return said.size() > 1;
 }
 
-// Levels of a label: "  all" stands below a heading, "    of free space, %" below such a row.
+// The depth of a label: "  all" is below a heading, "    of free space, %" is below such a row.
 std::size_t depth_of(const results::Row& row) {
   return row.label.find_first_not_of(' ');
 }
 
-// The row that the one at `index` is a part of, by its indentation; none: it stands for itself.
+// The row of which the row at `index` is a part, by indentation. Empty if it is not a part of
+// another.
 std::optional<std::size_t> whole_of(const std::vector<const results::Row*>& all,
                                     std::size_t index) {
   for (std::size_t i = index; i-- > 0 && all[i]->section == all[index]->section;)
@@ -153,11 +155,11 @@ std::string past_last_text(const ReplayReport& report) {
 
 namespace {
 
-// Why what was recorded cannot be put together; empty when it can. A model that decides otherwise
-// is not a reason, because the recorded result replaces the model's.
+// Why no figures of the recorded kernel can be given; empty if they can. Differing decisions of the
+// model are not a reason, because the recorded results replace the model's.
 std::string cannot_show(const replay::Engine& followed) {
   if (followed.decisions() == 0) return "the trace closes no decision";
-  constexpr std::uint64_t kFew = 100;  // one in so many
+  constexpr std::uint64_t kFew = 100;  // one in this many counts as few
   const replay::ClosingCounts& all = followed.closings();
   const replay::Contradictions& c = followed.contradictions();
   const bool few = c.in_use <= all.allocated / kFew && c.not_in_use <= all.requests / kFew;
@@ -168,7 +170,7 @@ std::string cannot_show(const replay::Engine& followed) {
       format_count(c.in_use), format_count(all.allocated), format_count(c.not_in_use));
 }
 
-// Why the kernel's mb_stats is not what the trace recorded; empty when it is.
+// Why the kernel's mb_stats does not cover exactly the recorded requests; empty if it does.
 std::string other_requests(const stats::KnownCounters& stats, std::uint64_t closed) {
   const auto requests = stats.requests;
   if (requests == closed) return {};
@@ -222,7 +224,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   if (!out.absent.empty()) return out;
   results::Outcome run = results::outcome_of(followed);
   run.costs = {};
-  run.discards.reset();  // the model's discards are not a record
+  run.discards.reset();  // the model's discards were not recorded
   if (engine.discards() != nullptr && engine.recorded_discards().issued > 0)
     run.discards = engine.recorded_discards();
   run.decisions_hash = closings.hash.value();
@@ -246,7 +248,7 @@ std::string recorded_text(const RecordedKernel& kernel) {
 std::string share_text(const replay::Agreement& agreement, std::uint64_t of) {
   const auto percent = agreement.percent(of);
   if (!percent) return "-";
-  // Rounding makes no whole of what is less.
+  // Never rounds up to 100 %.
   constexpr double kJustBelow = 99.999;
   return fmt::format("{:.3f} %",
                      of < agreement.requests ? std::min(*percent, kJustBelow) : *percent);
@@ -297,7 +299,7 @@ std::string stats_text(const results::Outcome& run) {
 
 namespace {
 
-// What the figures are worth.
+// Explains how far the figures can be trusted.
 std::string writers_note(const contention::Pace& pace) {
   constexpr std::size_t kWidth = 110;
   return wrap(
@@ -315,10 +317,10 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-// The locks that make up most of what was waited.
+// The locks for which writers waited longest.
 std::string dearest(const contention::SimulationOutcome& outcome) {
   constexpr std::size_t kMost = 2;
-  constexpr double kLeast = 0.0005;  // what would be shown as 0.0 %
+  constexpr double kLeast = 0.0005;  // a smaller share would be printed as 0.0 %
   std::string out;
   std::size_t told = 0;
   for (const auto& [name, waits] : outcome.waits) {

@@ -18,64 +18,66 @@
 
 namespace e4r::report {
 
-// What the recorded kernel did itself, told by the same figures as a run. Each recorded result was
-// put in place, so files and free space are the recorded ones however well the model decides; what
-// searches took is what the kernel counted, or what the trace shows of it. A run's costs and
-// explanations are empty here.
+// What the recorded kernel itself did, in the same figures as a run. The replay took over each
+// recorded result, so files and free space are the recorded ones even where the model decides
+// otherwise. The cost of searches is what the kernel counted, or what the trace shows of it. A
+// run's costs and explanations are empty here.
 struct RecordedKernel {
-  std::optional<results::Outcome> run;  // empty if the trace does not say; then see `absent`
+  std::optional<results::Outcome> run;  // empty if the trace does not show it; then `absent` says
+                                        // why
   std::string absent;
-  // Why the searches are as the closing events show them; empty: they are as mb_stats counts them.
+  // Why the figures of searches come from the closing events; empty if they come from mb_stats.
   std::string why_not;
 
   [[nodiscard]] bool by_mb_stats() const { return why_not.empty(); }
 };
 
-// An option of the recorded mount that the model knows nothing of.
+// An option of the recorded mount that the model does not implement.
 struct NotModelled {
   std::string option;   // "discard"
-  std::string meaning;  // for a person
+  std::string meaning;  // an explanation for the user
 };
 
-// A file of many extents, as each column left it.
+// A file with many extents, as each column left it.
 struct FragmentedFile {
   std::uint64_t ino = 0;
-  std::string path;     // bytes, at the start; empty: not known
-  bool is_new = false;  // made while it was recorded: the image has no path of it
-  // In the order of columns(); no extents: the file has no block there.
+  std::string path;     // its path at the start, unescaped; empty if unknown
+  bool is_new = false;  // created during the recording, so the image has no path for it
+  // In the order of columns(). No extents if the file has no blocks in that column.
   std::vector<stats::FilePieces> columns;
 };
-// Those with most extents in any column, the worst first.
+// The files with the most extents in any column, the worst first.
 struct FragmentedFiles {
   std::vector<FragmentedFile> files;
-  std::uint64_t all = 0;   // files that the columns have
+  std::uint64_t all = 0;   // number of files in the columns
   bool has_paths = false;  // the image has inodes
 };
 
 // How the policy of the recorded kernel was chosen.
 struct PolicyChoice {
   std::string policy;
-  // The policies that stand for the recorded release, the latest rules first. Empty: the release is
-  // unknown, or no policy stands for it.
+  // The policies that stand for the recorded release, the latest rules first. Empty if the release
+  // is unknown or no policy stands for it.
   std::vector<std::string> allowed;
   std::optional<bool> kernels_own;  // Agreement::is_kernels_own() under that policy
 };
 
-// The program that made the requests of a replay without a trace (app/workload.h).
+// The program that made the requests in a replay without a trace (app/workload.h).
 struct WorkloadFacts {
-  std::string text;    // as given
-  std::string policy;  // served it while the requests were made
+  std::string text;    // as the user gave it
+  std::string policy;  // the policy that decided while the requests were made
   std::uint64_t files = 0;
   std::uint64_t writers = 0;
   std::uint64_t operations = 0;
-  std::uint64_t requests = 0;        // to the allocator
+  std::uint64_t requests = 0;        // requests to the allocator
   std::uint64_t failed = 0;          // requests and writes that found no space
-  std::uint64_t bytes_wanted = 0;    // to be written
-  std::uint64_t bytes_lost = 0;      // of these, not written because there was no space
+  std::uint64_t bytes_wanted = 0;    // bytes to be written
+  std::uint64_t bytes_lost = 0;      // how many of these were not written because there was no
+                                     // space
   std::vector<std::string> ignored;  // settings of a job file that do not change allocations
 };
 
-// Everything that `e4replay replay` and `e4replay verify` tell.
+// Everything that `e4replay replay` and `e4replay verify` report.
 struct ReplayReport {
   std::string image_path;
   image::SuperblockInfo superblock;
@@ -84,28 +86,29 @@ struct ReplayReport {
   std::string device;
   trace::TraceSummary trace;
   std::optional<WorkloadFacts> workload;  // instead of a recording
-  std::string release;                    // of the recorded kernel, as `uname -r`; empty: not known
-  results::Outcome start;                 // the image at the start
-  std::vector<NotModelled> not_modelled;  // empty when nothing is known of the mount
-  // What a file system that had been mounted before held in memory, as far as the trace shows it.
+  std::string release;                    // the recorded kernel's `uname -r`; empty if unknown
+  results::Outcome start;                 // figures of the start image
+  std::vector<NotModelled> not_modelled;  // empty if nothing is known about the mount
+  // What the file system held in memory at the start, if it had been mounted before, as far as the
+  // trace shows it.
   std::optional<replay::WarmStart> warm;
   std::uint64_t groups_read_early = 0;  // Session::groups_read_early()
-  // How far the model follows the recorded kernel on this trace, which is what the answers are
-  // worth.
+  // How far the model follows the recorded kernel on this trace. The results can be trusted that
+  // far.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;
   std::optional<PolicyChoice> choice;     // empty if the caller named the policy to follow
-  std::optional<RecordedKernel> kernel;   // of replay
-  replay::Contradictions contradictions;  // of the trace, as following it found them
+  std::optional<RecordedKernel> kernel;   // only for replay
+  replay::Contradictions contradictions;  // contradictions in the trace that following it has found
   std::vector<results::Outcome> runs;
   // Under the recorded policy: in the order in which overlapping allocations took effect, and then
   // in other orders that the trace allows. Empty if no allocations overlap.
   std::vector<results::Outcome> orders;
-  std::optional<FragmentedFiles> fragmented;  // of replay --files
-  contention::Pace pace;                      // of the writers in Outcome::by_writers
+  std::optional<FragmentedFiles> fragmented;  // only for replay --files
+  contention::Pace pace;                      // the pace of the writers in Outcome::by_writers
 };
 
-// What text and page say of a workload, in lines.
+// The lines about a workload that the text and the page share.
 [[nodiscard]] std::vector<std::string> workload_text(const WorkloadFacts& workload);
 
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
@@ -116,8 +119,8 @@ struct ReplayReport {
 [[nodiscard]] std::string choice_text(const ReplayReport& report);
 // Says which reads of bitmaps were assumed to have ended early. Empty if no reads were.
 [[nodiscard]] std::string early_reads_text(const ReplayReport& report);
-// Says that no policy is the recorded kernel's, and which is the nearest. Empty if one is, if
-// nothing tells, or if the caller named the policy.
+// Says that no policy is the recorded kernel's own, and which one is nearest. Empty if one is, if
+// that is unknown, or if the caller named the policy.
 [[nodiscard]] std::string doubt_text(const ReplayReport& report);
 
 // The kernel's mb_stats of the recorded run, or why they are missing.
@@ -126,18 +129,18 @@ struct KernelStats {
   std::string why_not;
 };
 
-// The same of the recorded kernel, from the run that followed it.
+// The figures of the recorded kernel, from the run that followed it.
 [[nodiscard]] RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kernel);
 
 // Where the figures of the recorded kernel's searches come from, or why it has no column.
 [[nodiscard]] std::string recorded_text(const RecordedKernel& kernel);
 
-// Searches that ended past the last criterion, explained; empty when no column has any.
+// An explanation of searches that went past the last criterion; empty if no column has any.
 [[nodiscard]] std::string past_last_text(const ReplayReport& report);
 
-// Headline, inputs, and a side-by-side table of what the policies did.
+// The headline, the inputs, and a side-by-side table of the policies' figures.
 struct TextOptions {
-  bool histogram = false;  // free extents by size, too
+  bool histogram = false;  // also free extents by size
   bool all = false;        // every row of the table (choose_rows())
 };
 [[nodiscard]] std::string replay_text(const ReplayReport& report, const TextOptions& options = {});
@@ -145,83 +148,84 @@ struct TextOptions {
 // The same comparison as a self-contained HTML page, histograms included.
 [[nodiscard]] std::string replay_html(const ReplayReport& report);
 
-// What verify says of one run, for a terminal and as a page.
+// The result of verify for one run, for a terminal and as a page.
 [[nodiscard]] std::string verify_text(const ReplayReport& report);
 [[nodiscard]] std::string verify_html(const ReplayReport& report);
 
-// The JSON document of `replay` (schema e4replay-replay/1), or, of runs that were compared with the
-// recorded kernel, of `verify` (schema e4replay-verify/1), indented, with a newline.
+// The JSON document of `replay` (schema e4replay-replay/1), or of `verify` (schema
+// e4replay-verify/1) if the runs were compared with the recorded kernel. Indented, with a final
+// newline.
 [[nodiscard]] std::string replay_json(const ReplayReport& report);
 
-// What a table of runs has: columns, and the rows that it shows.
+// A table of runs: its columns, and the rows that it shows.
 
-// What tables and plots show side by side: the recorded kernel, where it has a column, then each
-// policy.
+// A column of tables and plots: the recorded kernel, if it has one, then each policy.
 struct Column {
-  std::string name;  // "recorded", or the policy's
+  std::string name;  // "recorded", or the policy's name
   const results::Outcome* run = nullptr;
   bool recorded = false;
 };
 [[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
-// The same behind a column of the image at the start, "start", which has free space alone.
+// The same, preceded by a column "start" for the start image, which has figures of free space only.
 [[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
-// Which of columns() is the first policy. What differs is told against that one: model against
-// model.
+// The index of the first policy in columns(). Differences are given relative to it, because it is a
+// model, too.
 [[nodiscard]] std::size_t first_policy(const ReplayReport& report);
 
 // The row's figure for each column, and whether the whole table has the row.
 [[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
                                                     const std::vector<Column>& columns);
-// By how many percent at most a figure varies by luck alone: in the other orders of
-// ReplayReport::orders, against the first one. 0 without such orders.
+// By how many percent at most a figure varies by chance: its largest difference in the other orders
+// of ReplayReport::orders from its value in the first order. 0 if there are no other orders.
 [[nodiscard]] double luck_of(const ReplayReport& report,
                              const std::function<results::Value(const results::Outcome&)>& figure);
-// What "luck" beside a change means; empty without other orders.
+// Explains "luck" after a change; empty if there are no other orders.
 [[nodiscard]] std::string luck_text(const ReplayReport& report);
 // How the last policy's figure differs from the first policy's.
 [[nodiscard]] std::string change_text(const ReplayReport& report, const results::Row& row,
                                       const std::vector<results::Value>& values);
 [[nodiscard]] bool is_shown(const results::Row& row, const std::vector<results::Value>& values);
 
-// What a table shows of all its rows.
+// The rows that a table shows.
 struct RowChoice {
   std::vector<const results::Row*> rows;
-  std::size_t left_out = 0;  // rows that say the same in every column
+  std::size_t left_out = 0;  // rows that are the same in every column
 };
-// All of them, or those that differ between columns and those that most people ask for. A part of
-// another row comes with that row.
+// With `all`, all rows. Otherwise the rows that differ between columns and those that most users
+// ask for. A row that is part of another row is chosen together with it.
 [[nodiscard]] RowChoice choose_rows(const ReplayReport& report, bool all);
 
-// Heads the column of how the second of two policies differs from the first; empty when there are
-// not two.
+// The heading of the column that shows how the second of two policies differs from the first; empty
+// unless there are two.
 [[nodiscard]] std::string change_head(const ReplayReport& report);
 
-// What text and page say of how far a replay decided like the recorded kernel.
+// Wording shared by the text and the page: how closely the replay's decisions agree with the
+// recorded kernel's.
 
-// "12.345 %", or "-" of no decisions. "100.000 %" of all decisions only.
+// "12.345 %", or "-" if there were no decisions. Never rounds up to "100.000 %".
 [[nodiscard]] std::string share_text(const replay::Agreement& agreement, std::uint64_t of);
 
 struct AgreementRow {
   std::string label;
   std::string key;  // in JSON documents
   std::uint64_t count = 0;
-  bool share = false;  // of all decisions
+  bool share = false;  // `count` is a share of all decisions
 };
 [[nodiscard]] std::vector<AgreementRow> agreement_rows(const replay::Agreement& agreement);
 
-// What it says of mb_groups, and of mb_stats, in a line; empty when they were not compared.
+// One line each about mb_groups and mb_stats; empty if they were not compared.
 [[nodiscard]] std::string groups_text(const results::Outcome& run);
 [[nodiscard]] std::string stats_text(const results::Outcome& run);
 
-// What many writers would have made of the requests (results::Outcome::by_writers).
+// The same requests made by many writers (results::Outcome::by_writers).
 
-// How long they think before a request, as part of a sentence: "for 80 µs on average".
+// How long a writer thinks before a request, as part of a sentence: "for 80 µs on average".
 [[nodiscard]] std::string pace_text(const contention::Pace& pace);
 
-// Whether the report has any.
+// Whether the report has figures of many writers.
 [[nodiscard]] bool has_writers(const ReplayReport& report);
 
-// A table of all policies; empty without any.
+// A table with all policies; empty if there are no such figures.
 [[nodiscard]] std::string writers_text(const ReplayReport& report);
 
 }  // namespace e4r::report

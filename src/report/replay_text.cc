@@ -72,7 +72,7 @@ std::string header(const ReplayReport& report) {
   return text;
 }
 
-// Whose policy it is that follows the recorded kernel.
+// How the policy that follows the recorded kernel was chosen.
 std::string whose_policy(const ReplayReport& report) {
   std::string text;
   for (const std::string& line :
@@ -97,7 +97,7 @@ std::string luck_line(const ReplayReport& report) {
   return text.empty() ? text : "luck   " + escape(text) + "\n";
 }
 
-// Which of the policies were never compared with a kernel.
+// Names the policies that were never compared with a kernel.
 std::string describe_unverified(const ReplayReport& report) {
   std::string text;
   for (const results::Outcome& run : report.runs)
@@ -107,7 +107,7 @@ std::string describe_unverified(const ReplayReport& report) {
   return text;
 }
 
-// Which columns are of the same decisions, from the first request to the last.
+// Names the columns that made the same decisions, from the first request to the last.
 std::string alike(const ReplayReport& report) {
   std::string text;
   const std::vector<Column> all = columns(report);
@@ -125,7 +125,7 @@ std::string alike(const ReplayReport& report) {
   return text;
 }
 
-// Where policies part from the first one.
+// Where policies diverge from the first one.
 std::string partings(const ReplayReport& report) {
   std::string text;
   for (const results::Outcome& run : report.runs) {
@@ -146,7 +146,7 @@ std::string partings(const ReplayReport& report) {
   return text;
 }
 
-// Why policies are better or worse, a paragraph for each.
+// Why policies are better or worse, one paragraph for each.
 std::string why(const ReplayReport& report) {
   constexpr std::size_t kIndent = 7, kWidth = 80;
   std::string text;
@@ -159,8 +159,8 @@ std::string why(const ReplayReport& report) {
   return text;
 }
 
-// Column heads: the start image where rows have a figure for it, the recorded kernel, each policy,
-// the change.
+// The heads of the columns: the start image, which has figures for some rows, the recorded kernel,
+// each policy, the change.
 std::vector<std::string> head(const ReplayReport& report) {
   std::vector<std::string> cells = {"", "start"};
   for (const Column& column : columns(report)) cells.push_back(column.name);
@@ -186,7 +186,7 @@ void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& ta
   }
 }
 
-// What the table has not.
+// How many rows the table leaves out.
 std::string describe_left_out(const ReplayReport& report, const RowChoice& choice) {
   if (choice.left_out == 0) return {};
   return fmt::format("{} more rows{}: see them with --all\n", choice.left_out,
@@ -197,8 +197,8 @@ std::string size_kb(std::uint64_t kb) {
   return format_size(kb * 1024);
 }
 
-// Free extents by size, start image and each column side by side: extents and share of the blocks
-// that are free there.
+// Free extents by size, for the start image and each column: the number of extents and their share
+// of the free blocks.
 std::string histograms(const ReplayReport& report) {
   TextTable table;
   const std::uint64_t block_kb = report.superblock.block_size() / 1024;
@@ -324,7 +324,8 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && run.agreement)
       table.row({"free-running, identical", format_count(run.free_run->identical),
                  share_text(*run.free_run, run.free_run->identical)});
-    // What differs later follows from that: no result is put in place.
+    // Later differences follow from the first one, because a free run does not take over recorded
+    // results.
     if (const auto* first =
             run.agreement && run.free_run ? run.free_run->first_divergence() : nullptr)
       table.row({"  parts first at decision", format_count(first->decision)});

@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-// From all free to none free. Between them the shades are thirds.
+// From entirely free to entirely used. The shades in between stand for thirds.
 constexpr std::array<std::string_view, 5> kShades = {" ", "░", "▒", "▓", "█"};
 constexpr std::array<std::string_view, 5> kAsciiShades = {" ", ".", ":", "*", "#"};
 constexpr std::string_view kOrders = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -127,7 +127,7 @@ std::string space_json(const SpacePicture& picture) {
 
 namespace {
 
-// Sizes in pixels.
+// in pixels
 constexpr unsigned kCell = 12, kLeft = 80, kRight = 16, kTop = 64, kHead = 24, kKey = 36, kGap = 16;
 
 struct Colour {
@@ -136,7 +136,7 @@ struct Colour {
 constexpr Colour kFree = {235, 243, 250}, kFull = {12, 52, 110};
 constexpr Colour kShort = {232, 245, 233}, kLong = {18, 96, 44}, kNone = {201, 201, 201};
 
-// From `from` (0) to `to` (1).
+// The colour between `from` (part 0) and `to` (part 1).
 std::string between(const Colour& from, const Colour& to, double part) {
   const auto mix = [&](unsigned a, unsigned b) {
     return std::lround(a + (static_cast<double>(b) - a) * part);
@@ -145,7 +145,8 @@ std::string between(const Colour& from, const Colour& to, double part) {
                      mix(from.blue, to.blue));
 }
 
-// How far an extent of so many blocks is on the way from one block to the longest there can be.
+// The position of an extent of `blocks` blocks on a logarithmic scale from one block (0) to the
+// longest possible extent (1).
 double on_scale(std::uint64_t blocks, std::uint64_t most) {
   const int top = std::max<int>(std::bit_width(most) - 1, 1);
   return std::min(1.0, static_cast<double>(std::bit_width(blocks) - 1) / top);
@@ -182,7 +183,7 @@ class Drawing {
     return out_ + "</svg>\n";
   }
 
-  // The same for a page, whatever its width.
+  // The same for a page of any width.
   [[nodiscard]] std::string page() {
     const auto fragmented = [this](const auto& cell) { return how_fragmented(cell); };
     out_ = fmt::format("<h2>{}</h2>\n", kHowFull);
@@ -245,10 +246,10 @@ class Drawing {
     }
   }
 
-  // A panel of the page: the squares shrink with its width, words do not.
+  // A panel of the page: the squares shrink with the page's width, but words do not.
   template <class ColourOf>
   void page_panel(ColourOf colour_of) {
-    // Squares of a third of the size still leave room for a line of words.
+    // Labels fit even if the squares shrink to a third of their size.
     const std::uint64_t step = std::max<std::uint64_t>({rows_ / 8, columns_ / 16, 1});
     out_ += "<div class=\"space\"><div class=\"places\">";
     for (std::uint64_t row = 0; row < rows_; row += step)

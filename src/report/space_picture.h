@@ -10,47 +10,48 @@
 
 namespace e4r::report {
 
-// What `e4replay map` tells about an image: where its free space lies.
+// The figures that `e4replay map` reports about an image: where its free space lies.
 struct SpacePicture {
   std::string path;
   image::SuperblockInfo superblock;
-  std::uint64_t bad_groups = 0;  // all of such a group counts as in use
+  std::uint64_t bad_groups = 0;  // number of groups with bad bitmaps; all of such a group counts as
+                                 // in use
   std::vector<stats::SpaceCell> cells;
-  // Of all cells together.
+  // Over all cells.
   std::uint64_t free_blocks = 0;
   std::uint64_t free_extents = 0;
   std::uint64_t longest = 0;  // blocks
 };
 
-// Scans the bitmaps of an image that was opened without them, or with.
+// Scans the bitmaps of an image that was opened with or without them.
 [[nodiscard]] Result<SpacePicture> measure_space(image::Image& image, std::uint64_t cells);
 
-// What a sign of the text stands for. free: which part of its blocks is free, as a shade: the
-// darker, the fuller. order: the order of the largest chunk that a free extent there has room for,
-// in clusters: 0 to 9, then a for 10; "." when nothing is free.
+// What a character of the text stands for. free: how much of the cell's blocks is free, as a shade:
+// the darker, the fuller. order: the order of the largest chunk that fits in the cell's longest
+// free extent, in clusters: 0 to 9, then a for 10; "." if nothing is free.
 enum class Shown : std::uint8_t { free, order };
 
-// The picture, line by line: each line has the place of its first sign, then `columns` signs; the
-// last line may be shorter. `ascii`: it has only ASCII characters.
+// The picture as text: each line has the position of its first character, then `columns`
+// characters; the last line may be shorter. With `ascii`, it has only ASCII characters.
 struct TextForm {
   std::uint32_t columns = 64;
   Shown shown = Shown::free;
   bool ascii = false;
 };
 [[nodiscard]] std::string space_text(const SpacePicture& picture, const TextForm& form);
-// The sign of one cell there.
+// The character for one cell.
 [[nodiscard]] std::string space_sign(const stats::SpaceCell& cell, std::uint32_t cluster_bits,
                                      const TextForm& form);
 
-// How full and how fragmented each cell is, one above the other, as a document of SVG. Each cell
-// says its figures when a browser's pointer rests on it.
+// An SVG document with two panels, one above the other: how full and how fragmented each cell is. A
+// browser shows a cell's figures when the pointer rests on it.
 [[nodiscard]] std::string space_svg(const SpacePicture& picture, std::uint32_t columns);
 
-// The same as a page, which has the figures in words.
+// The same as a page, with the figures in words.
 [[nodiscard]] std::string space_html(const SpacePicture& picture, std::uint32_t columns);
 
-// {"schema": "e4replay-map/1", "image": ..., "free": ..., "cells": [...]}, indented, with a newline
-// at the end.
+// {"schema": "e4replay-map/1", "image": ..., "free": ..., "cells": [...]}, indented, with a final
+// newline.
 [[nodiscard]] std::string space_json(const SpacePicture& picture);
 
 }  // namespace e4r::report
