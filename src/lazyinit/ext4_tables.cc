@@ -12,17 +12,17 @@
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kMostInACall = 2u << 20;  // in one call
+constexpr std::uint64_t kMostInACall = 2u << 20;  // the most that is read or written in one call
 
-// The number whose halves these fields of a descriptor have, in the order of the disk.
+// Joins the low and high halves of a number, which are in on-disk byte order.
 template <std::unsigned_integral T>
 auto join(T low, T high) {
   using Whole = std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>;
   return static_cast<Whole>(Whole{from_le(high)} << 8 * sizeof(T) | from_le(low));
 }
 
-// Calls visit(first, count) for each run of descriptor blocks that `wanted` has and that are
-// neighbours on the target.
+// Calls visit(first, count) for each run of descriptor blocks that `wanted` accepts and that are
+// adjacent on the target.
 template <class Wanted, class Visit>
 Status each_run(const Superblock& super, Wanted wanted, Visit visit) {
   const auto most =
@@ -151,8 +151,8 @@ bool Descriptors::is_copy(Target& target, const Copy& copy) const {
   const std::uint32_t group = copy.first * super_->descs_per_block;
   const std::uint64_t descriptors =
       std::min<std::uint64_t>(std::uint64_t{copy.count} * super_->descs_per_block, count() - group);
-  // The fields before the counts say where bitmaps and tables are; so do those of a 64-byte
-  // descriptor from there on.
+  // The fields before the counts give the places of bitmaps and tables. In a 64-byte descriptor, so
+  // do the same fields of its second half.
   constexpr std::size_t kPlaces = offsetof(ext4_group_desc, bg_free_blocks_count);
   constexpr std::size_t kHigh = offsetof(ext4_group_desc, bg_block_bitmap_hi);
   for (std::uint64_t i = 0; i < descriptors; ++i) {
@@ -180,14 +180,15 @@ std::vector<Descriptors::Copy> Descriptors::find_copies(Target& target) const {
   return copies;
 }
 
-// Copies first: as long as the primary ones have a flag, somebody may look for it.
+// Writes the copies before the primary blocks: while a primary descriptor has a flag, a reader may
+// look for it in a copy.
 Status Descriptors::write_copies(Target& target) const {
   const std::uint64_t size = super_->block_size();
   for (const Copy& copy : find_copies(target)) {
     const auto begin = changed_.begin() + copy.first;
     const auto first = std::find(begin, begin + copy.count, true) - begin;
     if (first == copy.count) continue;
-    // All from the first change on, in one call.
+    // Writes all blocks from the first changed one on, in one call.
     const auto skipped = static_cast<std::uint64_t>(first);
     E4R_CHECK(target.write(
         (copy.block + skipped) * size,
@@ -203,7 +204,7 @@ struct GroupBlocks : BlockRange {
   GroupNumber group = 0;
 };
 
-// Everything that a table must not overlap with, and the tables.
+// All metadata with which no table may overlap, and the tables themselves.
 std::vector<GroupBlocks> metadata_blocks(const Superblock& super, const Descriptors& descriptors) {
   const bool meta_bg = super.has_incompat(EXT2_FEATURE_INCOMPAT_META_BG);
   const std::uint32_t in_a_row = super.descriptors_in_a_row();
@@ -285,8 +286,8 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
   return {};
 }
 
-// Refuses what the kernel refuses at mount (ext4_check_descriptors, Linux 6.1), before anything is
-// written.
+// Refuses what the kernel refuses at mount (ext4_check_descriptors, Linux 6.1). Must be called
+// before anything is written.
 Status Ext4Tables::check_bitmaps() const {
   const auto inside = [this](std::uint64_t block) {
     return block >= super_.first_data_block && block < super_.blocks_count;
@@ -300,7 +301,8 @@ Status Ext4Tables::check_bitmaps() const {
   return {};
 }
 
-// No table may share a block with another or with other metadata: zeroing it would destroy that.
+// No table may share a block with another table or with other metadata, because zeroing would
+// destroy the other.
 Status Ext4Tables::check_overlaps() const {
   std::vector<GroupBlocks> all = metadata_blocks(super_, descriptors_);
   std::sort(all.begin(), all.end(),

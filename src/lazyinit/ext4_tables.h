@@ -16,7 +16,7 @@
 // Internal to src/lazyinit: the primary group descriptors in memory.
 namespace e4r::lazyinit {
 
-// One descriptor's fields that matter here, low and high halves put together.
+// The fields of a descriptor that this program uses, with low and high halves joined.
 struct Descriptor {
   std::uint64_t block_bitmap = 0, inode_bitmap = 0, inode_table = 0;  // blocks
   std::uint32_t free_inodes = 0;
@@ -25,13 +25,13 @@ struct Descriptor {
   std::uint16_t flags = 0;                  // EXT2_BG_*
 };
 
-// All descriptors, and which of their blocks changed. Not thread-safe.
+// All descriptors, and which of their blocks have changed. Not thread-safe.
 class Descriptors {
  public:
   // Has no descriptors yet. The superblock must outlive the object.
   explicit Descriptors(const Superblock& super);
-  // Reads them in as few calls as possible, at most 2 MiB at a time: all in one call, or one call
-  // for each block with meta_bg.
+  // Reads the descriptors in as few calls as possible, at most 2 MiB at a time. With meta_bg, one
+  // call for each block.
   [[nodiscard]] static Result<Descriptors> read(Target& target, const Superblock& super);
 
   [[nodiscard]] std::uint32_t count() const { return super_->groups; }
@@ -40,27 +40,29 @@ class Descriptors {
   // The first group whose checksum is wrong.
   [[nodiscard]] std::optional<std::uint32_t> first_damaged() const;
 
-  // Change memory only. Each recomputes the checksum and marks the block, unless nothing changes.
+  // These change memory only. Each recomputes the checksum and marks the block as changed, if the
+  // value changes.
   void set_flags(std::uint32_t group, std::uint16_t flags);
   void set_itable_unused(std::uint32_t group, std::uint32_t unused);
   // Recomputes the checksum after the features of the superblock have changed.
   void recompute_checksum(std::uint32_t group);
 
-  // Writes the blocks that changed, neighbours in one call; not synced.
-  // With `copies`, also to their copies.
+  // Writes the blocks that have changed, adjacent ones in one call. Does not sync.
+  // With `copies`, writes their copies, too.
   [[nodiscard]] Status write(Target& target, bool copies = false);
-  // The blocks that are copies of these: where the layout has them, and with the same places of
-  // bitmaps and tables. In a damaged file system anything may lie there.
+  // Returns the copies of the descriptor blocks: blocks in the places that the layout gives, if
+  // they name the same places of bitmaps and tables. In a damaged file system anything may be in
+  // those places.
   struct Copy {
-    std::uint64_t block = 0;             // of the file system
-    std::uint32_t first = 0, count = 0;  // descriptor blocks that it has
+    std::uint64_t block = 0;             // file-system block
+    std::uint32_t first = 0, count = 0;  // descriptor blocks that the copy contains
   };
   [[nodiscard]] std::vector<Copy> find_copies(Target& target) const;
 
  private:
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t group);
   [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t group) const;
-  // Fields are in the order of the disk.
+  // `descriptor` is in on-disk byte order.
   void store(std::uint32_t group, const ext4_group_desc& descriptor);
   [[nodiscard]] ext4_group_desc load(std::uint32_t group) const;
   [[nodiscard]] bool is_copy(Target& target, const Copy& copy) const;
@@ -68,10 +70,11 @@ class Descriptors {
 
   const Superblock* super_;
   std::vector<std::byte> blocks_;
-  std::vector<bool> changed_;  // per descriptor block
+  std::vector<bool> changed_;  // for each descriptor block
 };
 
-// Internal to src/lazyinit: what Tables::open() makes, with what enable and disable need besides.
+// Internal to src/lazyinit: the result of Tables::open(), with further functions for enable and
+// disable.
 
 class Ext4Tables final : public Tables {
  public:
@@ -96,9 +99,9 @@ class Ext4Tables final : public Tables {
 
   [[nodiscard]] const Superblock& super() const { return super_; }
   [[nodiscard]] Descriptor descriptor(std::uint32_t group) const { return descriptors_.get(group); }
-  // Where the tables lie, the bitmaps, and the superblock and the descriptors with their copies.
+  // The places of the tables, the bitmaps, and the superblock and descriptors with all copies.
   [[nodiscard]] std::vector<ByteRange> metadata() const;
-  // Changes memory only: flags (EXT2_BG_*) and unused inodes of a group.
+  // Changes memory only: sets a group's flags (EXT2_BG_*) and number of unused inodes.
   void set_group(std::uint32_t group, std::uint16_t flags, std::uint32_t unused);
 
  private:
@@ -116,7 +119,7 @@ class Ext4Tables final : public Tables {
   std::vector<Table> tables_;
   bool super_changed_ = false;
   bool copies_ = false;
-  std::mutex mutex_;  // descriptors_, tables_[].zeroed
+  std::mutex mutex_;  // guards descriptors_ and tables_[].zeroed
 };
 
 }  // namespace e4r::lazyinit

@@ -46,9 +46,9 @@ class OrphanFile {
     return file.is_foreign_ || file.code_ != 0 ? BLOCK_ABORT : 0;
   }
 
-  // The checksum of this block, which block_ has; 0 without metadata_csum. libext2fs 1.47.0 has
-  // ext2fs_do_orphan_file_block_csum(), but returns the value in the order of the disk. Later
-  // versions were to change that, for big-endian machines.
+  // The checksum for this block, whose content is in block_; 0 without metadata_csum. libext2fs
+  // 1.47.0 has ext2fs_do_orphan_file_block_csum(), but returns the value in on-disk byte order.
+  // Later versions were to change that, for big-endian machines.
   [[nodiscard]] std::uint32_t checksum(std::uint64_t block) const {
     if (!ext2fs_has_feature_metadata_csum(fs_->super)) return 0;
     std::uint32_t crc = fs_->csum_seed;
@@ -103,7 +103,7 @@ namespace {
 
 struct Use {
   std::uint32_t used = 0;  // inodes in use
-  std::uint32_t last = 0;  // the last used inode, counted from 1; 0 if no inode is used
+  std::uint32_t last = 0;  // 1-based number of the last used inode; 0 if no inode is used
 };
 
 Use count_use(std::span<const std::byte> bitmap, std::uint32_t inodes) {
@@ -118,7 +118,7 @@ Use count_use(std::span<const std::byte> bitmap, std::uint32_t inodes) {
   return use;
 }
 
-// The new flags and count of one group.
+// The new flags and the new unused count of one group.
 struct Change {
   std::uint16_t flags = 0;
   std::uint32_t unused = 0;
@@ -147,7 +147,7 @@ class Recorder {
   }
 
  private:
-  // Inodes of the group that are the file system's own.
+  // The number of the group's inodes that the file system reserves.
   [[nodiscard]] std::uint32_t count_reserved(std::uint32_t group) const {
     const ext2_super_block& raw = tables_.super().raw;
     const std::uint64_t reserved = EXT2_FIRST_INODE(&raw) - 1;
@@ -169,11 +169,11 @@ class Recorder {
   }
 
   Target& target_;
-  Ext4Tables& tables_;  // open for writing, so that bitmaps lie inside of the file system
+  Ext4Tables& tables_;  // open for writing, so that bitmaps are known to lie inside the file system
   std::vector<std::byte> bitmap_;
 };
 
-// The changes of all groups.
+// Computes the changes of all groups.
 Result<std::vector<Change>> work_out_all(Target& target, Ext4Tables& tables) {
   Recorder recorder(target, tables);
   std::vector<Change> changes;

@@ -27,7 +27,7 @@ const std::byte* zeros() {
   return block.data();
 }
 
-// Whether this kernel or file system lacks the call altogether.
+// Whether the errno means that this kernel or file system does not have the call.
 bool lacking(int errnum) {
   return errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == ENOTTY || errnum == ENODEV;
 }
@@ -99,13 +99,13 @@ Status FileTarget::write(std::uint64_t offset, std::span<const std::byte> bytes)
   return {};
 }
 
-// The first range of data at or behind `offset`. Empty, at `end`, if there are only holes. A file
-// system that cannot tell holes from data has data only.
+// The first range of data at or after `offset`. Empty, at `end`, if there are only holes. On a file
+// system that cannot tell holes from data, everything is data.
 FileTarget::Piece FileTarget::next_data(std::uint64_t offset, std::uint64_t end) const {
   if (device_) return {offset, end};
   const off_t data = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
   if (data < 0) {
-    // ENXIO also comes from a file that was truncated meanwhile.
+    // lseek() also returns ENXIO if the file was truncated meanwhile.
     const bool hole = errno == ENXIO && ::lseek(fd_.get(), 0, SEEK_END) >= static_cast<off_t>(end);
     return hole ? Piece{end, end} : Piece{offset, end};
   }
@@ -114,7 +114,7 @@ FileTarget::Piece FileTarget::next_data(std::uint64_t offset, std::uint64_t end)
   return {begin, hole <= data ? end : std::min(static_cast<std::uint64_t>(hole), end)};
 }
 
-// Makes the piece zero with fallocate(mode). False if this means is lacking.
+// Makes the piece zero with fallocate(mode). Returns false if that is not supported.
 Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece piece) {
   while (usable) {
     if (::fallocate(fd_.get(), mode | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
@@ -127,7 +127,8 @@ Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece
   return false;
 }
 
-// Writes zeros to a range that does not fit the device's sectors (EINVAL), but only to that range.
+// Makes the piece zero with BLKZEROOUT. Returns false if that is not supported, or if this range is
+// not aligned to the device's sectors (EINVAL).
 Result<bool> FileTarget::by_zeroout(Piece piece) {
   while (zeroout_) {
     std::array<std::uint64_t, 2> range = {piece.offset, piece.end - piece.offset};
@@ -140,7 +141,8 @@ Result<bool> FileTarget::by_zeroout(Piece piece) {
   return false;
 }
 
-// Steps end at whole pages: to write a part of a page, the kernel may have to read the rest.
+// Steps end at page boundaries: for a write to part of a page, the kernel may have to read the
+// rest.
 Status FileTarget::write_zeros(Piece piece) {
   while (piece.offset < piece.end) {
     const std::size_t step =
@@ -197,7 +199,7 @@ Result<Zeroed> FileTarget::zero(std::uint64_t offset, std::uint64_t length, Zero
   return total;
 }
 
-// False if it has found a byte that is not zero, or cannot be read.
+// Returns false if a byte is not zero or cannot be read.
 bool FileTarget::scan_piece(Piece piece, std::span<std::byte> buffer, Probed& probed) const {
   while (piece.offset < piece.end) {
     const std::size_t want = std::min<std::uint64_t>(buffer.size(), piece.end - piece.offset);

@@ -12,7 +12,7 @@
 
 namespace e4r::lazyinit {
 
-// The means of zeroing, tried in this order. A test or a benchmark turns some off.
+// The ways of zeroing, tried in this order. A test or a benchmark can turn some off.
 //
 //   file    Holes are left alone: they read as zeros and should stay holes. Data becomes zero
 //           by FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by
@@ -21,15 +21,15 @@ namespace e4r::lazyinit {
 //           zero pages (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c). Zeroed reports
 //           which, as queue/write_zeroes_max_bytes in sysfs says.
 //
-// FALLOC_FL_PUNCH_HOLE punches both. For a device the kernel sends WRITE ZEROES that may unmap, and
-// fails if the device has no such command (blkdev_fallocate, Linux 6.1 block/fops.c).
+// Punching uses FALLOC_FL_PUNCH_HOLE for both. For a device the kernel sends WRITE ZEROES that may
+// unmap, and fails if the device has no such command (blkdev_fallocate, Linux 6.1 block/fops.c).
 struct Means {
   bool zero_range = true;
   bool punch_hole = true;
   bool zeroout = true;
 };
 
-// A Target with its own file descriptor: what Target::open() makes.
+// A Target with its own file descriptor: the result of Target::open().
 class FileTarget : public Target {
  public:
   [[nodiscard]] static Result<std::unique_ptr<FileTarget>> open(const std::string& path,

@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kMostOfCommand = 200;
 constexpr int kMostAncestors = 1000;
 
-// A line of /proc/locks, or (behind "lock:") of /proc/PID/fdinfo/FD, with device numbers in
+// A line of /proc/locks, or the text after "lock:" in /proc/PID/fdinfo/FD, with device numbers in
 // hexadecimal: "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF".
 struct LockLine {
   std::string kind, access, pid, where, first, last;
@@ -61,7 +61,7 @@ std::string command_of(const std::string& pid) {
   return printable(*text, kMostOfCommand);
 }
 
-// The locks of this kind that the process has on the inode through its open files.
+// The locks of this kind that the process holds on the inode through its open files.
 std::vector<LockLine> locks_of(const std::string& pid, const struct stat& st, LockKind kind) {
   std::vector<LockLine> locks;
   std::error_code gone;
@@ -83,7 +83,7 @@ std::vector<LockLine> locks_of(const std::string& pid, const struct stat& st, Lo
   return locks;
 }
 
-// The process that started this one, from "PID (NAME) STATE PPID ...".
+// The parent of the process, from "PID (NAME) STATE PPID ...".
 std::optional<std::string> parent_of(const std::string& pid) {
   const auto text = read_file("/proc/" + pid + "/stat");
   if (!text.ok()) return std::nullopt;
@@ -133,7 +133,9 @@ LockHolder holder_of(const struct stat& st, LockKind kind) {
   for (std::string line; std::getline(lines, line);) {
     const LockLine lock = parse_lock(line);
     if (!lock.is(kind) || lock.where != file) continue;
-    if (!is_number(lock.pid) || lock.pid == "0") break;  // of another PID namespace, or of nobody
+    if (!is_number(lock.pid) || lock.pid == "0")
+      break;  // the holder is in another PID namespace,
+              // or unknown
     named = {lock.pid, command_of(lock.pid)};
     break;
   }
@@ -154,11 +156,11 @@ bool is_locked_for_us(const struct stat& st, LockKind kind) {
 
 namespace {
 
-// How long to wait for a lock that will soon be gone.
+// How long to wait for a lock that will soon be released.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 
-// The device's node in /dev by the kernel's name for it, read from the device's directory in sysfs.
+// The device's node in /dev, by the kernel's name for it, from the device's directory in sysfs.
 // Empty if there is no such node.
 std::string node_of(const std::string& sysfs) {
   const auto text = read_file(sysfs + "/uevent");
@@ -189,8 +191,8 @@ std::string whole_disk(const struct stat& st) {
   return node_of(sysfs + "/..");
 }
 
-// Opens for locking only. Started programs inherit the descriptor. A write lock on a range needs a
-// file open for writing; some network file systems ask that for any lock.
+// Opens a file only to lock it. Child programs inherit the descriptor. A write lock on a range
+// needs a file open for writing; some network file systems require that for any lock.
 Fd open_to_lock(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK));
   if (fd.is_open()) return fd;
@@ -211,7 +213,7 @@ int lock_range(int fd) {
   if (::fcntl(fd, F_OFD_SETLK, &all) == 0) return 0;
   const int why = errno;
   if (why == EAGAIN || why == EACCES) return EWOULDBLOCK;
-  // The file is open for reading only, or its file system has no such locks. Other holders may
+  // The file is open only for reading, or its file system has no such locks. Locks of others may
   // still be visible.
   all.l_pid = 0;
   if (::fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK) return EWOULDBLOCK;
@@ -256,7 +258,7 @@ Result<ImageLock> ImageLock::take(const std::string& name) {
     return error("cannot open {}: {}", path, errno_text(errno));
   E4R_CHECK(lock(taken.fd_, path, path, LockKind::whole));
   E4R_CHECK(lock(taken.fd_, path, path, LockKind::range));
-  // Another file may have taken its name before it was locked.
+  // Before the file was locked, another file may have taken its name.
   if (file_id(path) != file_id(st))
     return error("{}: another file has taken this name meanwhile: try again", path);
   return taken;
@@ -275,7 +277,7 @@ Result<bool> is_mounted(const std::string& path) {
   const std::string file = place_of(path).file;
   if (const errcode_t code = ext2fs_check_if_mounted(file.c_str(), &flags); code != 0)
     return error("{}: cannot find out whether it is mounted: {}", path, image::ext2_text(code));
-  // EXT2_MF_BUSY would only say that this process has the device open itself.
+  // EXT2_MF_BUSY would only mean that this process itself has the device open.
   return (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP)) != 0;
 }
 
@@ -294,7 +296,7 @@ Error loop_error(const std::string& path, const std::string& loop) {
                device);
 }
 
-// The loop devices that show the same bytes as the file or device, without the device itself.
+// The loop devices that show the same bytes as the file or device, except the device itself.
 std::vector<std::string> loop_devices_with(const FileId& file) {
   std::vector<std::string> loops = loop_devices_of(file);
   if (loops.empty() && file.is_block_device) loops = loop_devices_beside(file);

@@ -37,7 +37,7 @@ std::vector<std::string_view> split(std::string_view list) {
   return words;
 }
 
-// Whether the word names this option, even with a wrong value.
+// Whether the word is one of these options, even with a wrong value.
 bool concerns(std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
   return name == kOn || name == kOff;
@@ -104,7 +104,7 @@ Result<std::string> with_init_itable(std::string_view mount_options, const InitI
 
 namespace {
 
-// A path in mountinfo, where blanks and backslashes are \040 and the like.
+// Decodes a path in mountinfo, where blanks and backslashes are written as \040 and the like.
 std::string unescape(const std::string& text) {
   std::string path;
   for (std::size_t i = 0; i < text.size(); ++i) {

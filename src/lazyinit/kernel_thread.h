@@ -10,16 +10,16 @@
 
 namespace e4r::lazyinit {
 
-// Bytes of text that s_mount_opts holds. The field has 64, and Linux 6.1
-// (parse_apply_sb_mount_options) refuses to mount when the last is not NUL.
+// The longest text that s_mount_opts holds, in bytes. The field has 64 bytes, and Linux 6.1
+// (parse_apply_sb_mount_options) refuses to mount if the last one is not NUL.
 inline constexpr std::size_t kMountOptionsMax = 63;
 
-// What the mount options in a superblock say about the kernel's lazy inode-table thread.
+// The setting of the kernel's lazy inode-table thread in the mount options of a superblock.
 struct InitItable {
   enum class Kind : std::uint8_t {
     unset,  // not mentioned: the thread runs with the kernel's own multiplier, 10
     off,    // noinit_itable: no thread
-    wait,   // init_itable=N: after each group, sleep N x the time that the first one took
+    wait,   // init_itable=N: after each group, sleep N x the time that the first group took
   };
   // EXT4_DEF_LI_WAIT_MULT of Linux 6.1; `init_itable` without a value means the same.
   static constexpr std::uint32_t kDefaultMultiplier = 10;
@@ -37,38 +37,40 @@ struct InitItable {
 // Parses a multiplier. The Error calls it `name`: "init_itable", "--mult".
 [[nodiscard]] Result<std::uint32_t> parse_multiplier(std::string_view name, std::string_view text);
 
-// Parses what InitItable::text() gives, and "init_itable" alone. Anything else is refused: the
+// Parses the result of InitItable::text(), or "init_itable" alone. Refuses anything else: the
 // kernel ignores all options of the superblock if it cannot parse one word.
 [[nodiscard]] Result<InitItable> parse_init_itable(std::string_view text);
 
-// What a comma-separated list of options says. The last word counts, as at mount. A word that the
-// kernel cannot parse is an Error, since it makes the whole list void.
+// The setting in a comma-separated list of options. The last such word counts, as at mount. Returns
+// an Error for a word that the kernel cannot parse, because the kernel then ignores the whole list.
 [[nodiscard]] Result<InitItable> init_itable_of(std::string_view mount_options);
 
-// Takes all such words out of `mount_options` and puts `wanted` at the end (nothing for
-// Kind::unset). An Error if the text gets longer than kMountOptionsMax.
+// Removes all such words from `mount_options` and appends `wanted` (nothing for Kind::unset).
+// Returns an Error if the text gets longer than kMountOptionsMax.
 [[nodiscard]] Result<std::string> with_init_itable(std::string_view mount_options,
                                                    const InitItable& wanted);
 
 // An ext4 file system that the kernel has mounted in this mount namespace.
 struct MountedAt {
-  std::string device;  // the kernel's name, such as "sda1": also below /proc/fs/ext4
-  std::string at;      // one place where it is mounted
+  std::string device;  // the kernel's name, such as "sda1"; also the directory's name in
+                       // /proc/fs/ext4
+  std::string at;      // one of its mount points
   bool writable = false;
 };
 
-// An Error if `path` is not a block device, or not mounted as ext4 in this mount namespace.
+// Returns an Error if `path` is not a block device, or is not mounted as ext4 in this mount
+// namespace.
 [[nodiscard]] Result<MountedAt> find_mount(const std::string& path);
 
 // Reads the mount's option for the thread that zeroes tables (/proc/fs/ext4/DEVICE/options).
 [[nodiscard]] Result<InitItable> thread_option(const MountedAt& mounted);
 // Remounts with this option. All other options and flags of the mount stay (fspick and fsconfig;
-// ext4 takes single options from Linux 5.17 on). The thread starts within five seconds, or goes on
-// with its next group (ext4_register_li_request, Linux 6.1 super.c).
+// since Linux 5.17 ext4 accepts single options). The thread starts within five seconds, or
+// continues with its next group (ext4_register_li_request, Linux 6.1 super.c).
 [[nodiscard]] Status set_thread_option(const MountedAt& mounted, const InitItable& wanted);
 
-// Whether the kernel's thread runs for any file system. cannot_tell: this process sees no kernel
-// threads.
+// Whether the kernel's thread is running for any file system. cannot_tell: this process sees no
+// kernel threads.
 enum class ThreadSeen : std::uint8_t { runs, does_not, cannot_tell };
 [[nodiscard]] ThreadSeen thread_seen();
 

@@ -130,7 +130,7 @@ Result<Probed> ScratchTarget::probe(std::uint64_t offset, std::uint64_t length) 
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1u << 20;  // in one call
+constexpr std::uint64_t kMostBytes = 1u << 20;  // the most that is written in one call
 
 // undo_close() of libext2fs 1.47 leaks its map of written blocks, once for each undo file.
 // LeakSanitizer must ignore that.
@@ -195,7 +195,7 @@ class UndoTarget final : public TargetOver {
     return error("cannot write the undo file {}: {}", file_, image::ext2_text(code));
   }
 
-  // Zeros stay zeros, so the undo file need not keep them.
+  // Zeros stay zeros, so they need not be saved in the undo file.
   Result<Zeroed> zero_locked(std::uint64_t offset, std::uint64_t length, ZeroBy by) {
     E4R_TRY(const Probed probed, below().probe(offset, length));
     if (probed.content == Content::zeros) return below().zero(offset, length, by);
@@ -234,7 +234,7 @@ class UndoTarget final : public TargetOver {
   std::mutex mutex_;
 };
 
-// The start of an undo file, in the order of the disk (e2undo, lib/ext2fs/undo_io.c of 1.47).
+// The start of an undo file, in on-disk byte order (e2undo, lib/ext2fs/undo_io.c of 1.47).
 struct Header {
   std::array<char, 8> magic;
   std::uint64_t keys;
@@ -244,8 +244,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40);
 
-// libext2fs 1.47 writes a key behind the end of its block if it continues a file whose last block
-// of keys is full (undo_write_tdb() after try_reopen_undo_file()).
+// If libext2fs 1.47 continues a file whose last block of keys is full, it writes a key beyond the
+// end of that block (undo_write_tdb() after try_reopen_undo_file()).
 Status has_room(const std::string& file) {
   Header header = {};
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
@@ -293,7 +293,8 @@ class MmpTarget final : public TargetOver {
   Status start() {
     E4R_TRY(over_, Ext2OverTarget::open(below()));
     ext2_filsys fs = over_->fs();
-    // libext2fs would read the MMP block from the device by this name, past all caches.
+    // libext2fs would read the MMP block directly from the device with this name, bypassing all
+    // caches.
     ext2fs_free_mem(&fs->device_name);
     fs->device_name = ::strdup(path().c_str());
     fs->flags &= ~EXT2_FLAG_SKIP_MMP;

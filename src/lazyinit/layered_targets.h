@@ -14,15 +14,15 @@
 namespace e4r::lazyinit {
 
 // Runs a command without effect (--dry-run). Reads go through to `below`, which may be open
-// read-only. Writes stay in memory, and later reads see them. It needs 4 KiB of memory for each 4
-// KiB written, and next to nothing for zeroed ranges.
+// read-only. Writes stay in memory, and later reads see them. Each 4 KiB written takes 4 KiB of
+// memory; zeroed ranges take almost none.
 class ScratchTarget final : public TargetOver {
  public:
   explicit ScratchTarget(std::unique_ptr<Target> below) : TargetOver(std::move(below)) {}
 
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  // Zeroed ranges count as written, since only the real target knows its means.
+  // Zeroed ranges count as written, because only the real target knows how it can zero.
   using Target::zero;
   [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) override;
   [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;
@@ -40,35 +40,35 @@ class ScratchTarget final : public TargetOver {
 
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> zeros_;          // offset -> end, disjoint
-  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by offset; lie over zeros_
+  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by offset; they hide zeros_
 };
 
-// A target that saves what it overwrites in a file for e2undo(8), by libext2fs's undo I/O manager.
-// The file grows by the old contents of every block that is written or zeroed, except zeroed ranges
-// that read as zeros already. Writes take turns, so threads gain nothing. Only one such target may
-// exist in a process.
+// A target that saves the contents that it overwrites in a file for e2undo(8), by libext2fs's undo
+// I/O manager. The file grows by the old contents of every block that is written or zeroed, except
+// zeroed ranges that already read as zeros. Writes are serialised, so threads gain nothing. Only
+// one such target may exist in a process.
 //
-// `file` must not exist yet, else the Error says so.
+// Returns an Error if `file` exists.
 [[nodiscard]] Result<std::unique_ptr<Target>> keep_undo(std::unique_ptr<Target> below,
                                                         const std::string& file);
 
-// Continues a file that another program has made for this file system, if nothing was written
-// since. e2undo then undoes both. The Error says why libext2fs cannot continue with the file;
-// nothing was written.
+// Continues an undo file that another program has made for this file system, if nothing was written
+// since. e2undo then undoes the changes of both. The Error says why libext2fs cannot continue the
+// file; nothing has been written in that case.
 [[nodiscard]] Result<std::unique_ptr<Target>> go_on_with_undo(std::unique_ptr<Target> below,
                                                               const std::string& file);
 
-// Wraps a target for writing where other hosts may see the file system. With multiple-mount
-// protection (feature mmp) the MMP block is marked as a checker marks it, by libext2fs, as long as
-// the object lives. That takes twice the block's check interval, 11 seconds by default. Each sync()
-// checks that no other host has marked the block meanwhile. Without mmp, or without a valid
-// superblock, returns `below`.
+// Wraps a target for writing to a file system that other hosts may see. With multiple-mount
+// protection (feature mmp), libext2fs marks the MMP block like a checker as long as the object
+// lives. Marking takes twice the block's check interval, 11 seconds by default. Each sync() checks
+// that no other host has marked the block meanwhile. Without mmp, or without a valid superblock,
+// returns `below`.
 //
 // The Error says who uses the file system: a mount on another host, or a checker, which may have
 // been killed (tune2fs -f -E clear_mmp).
 [[nodiscard]] Result<std::unique_ptr<Target>> hold_mmp(std::unique_ptr<Target> below);
 
-// The part of `file` from byte place.offset on. An Error if the file ends before that.
+// The part of `file` from byte place.offset on. Returns an Error if the file ends before that.
 [[nodiscard]] Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
                                                             const ImageLocation& place);
 

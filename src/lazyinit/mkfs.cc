@@ -37,7 +37,8 @@ class Finish {
     outcome_.group_checksums = tables.has_group_checksums();
     for (const Table& table : tables.tables()) {
       outcome_.table_bytes += table.whole.length;
-      // mke2fs flags tables that it skips only if it has discarded and relies on zeros.
+      // mke2fs flags the tables that it skips only if it has discarded the blocks and relies on
+      // them reading as zeros.
       discarded_ |= table.zeroed;
     }
   }
@@ -102,7 +103,7 @@ class Finish {
               const std::function<void(const ZeroProgress&)>& progress) {
     if (!outcome_.group_checksums) return {};
     mark_all(false);
-    // mke2fs has zeroed the blocks of the inodes that it knew of before it made the last ones.
+    // mke2fs zeroed the table blocks that were in use at that time, and made further inodes later.
     E4R_TRY([[maybe_unused]] const std::uint64_t slack, zero_slack(target_, tables_));
     std::vector<std::uint32_t> groups(outcome_.groups);
     std::iota(groups.begin(), groups.end(), 0u);
@@ -173,8 +174,8 @@ class Finish {
   Tables& tables_;
   std::span<const ByteRange> journal_;
   const MkfsOptions& options_;
-  bool discarded_ = false;  // mke2fs has discarded
-  bool durable_ = false;    // zero_tables() has flushed everything
+  bool discarded_ = false;  // mke2fs has discarded the device's blocks
+  bool durable_ = false;    // zero_tables() has synced everything
   MkfsOutcome outcome_;
 };
 
@@ -192,7 +193,7 @@ Result<MkfsOutcome> finish_mkfs(Target& target, Tables& tables, std::span<const 
 namespace {
 
 struct JournalBlocks {
-  std::uint64_t blocks = 0;  // in the file system
+  std::uint64_t blocks = 0;  // number of file-system blocks
   std::uint64_t block_size = 0;
   std::vector<ByteRange> ranges;
   bool is_foreign = false;
@@ -241,7 +242,7 @@ std::uint64_t page_size() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Sorted, without overlaps, neighbours joined.
+// Sorts the ranges and joins those that overlap or are adjacent.
 std::vector<ByteRange> merge(std::vector<ByteRange> ranges) {
   std::ranges::sort(ranges, {}, &ByteRange::offset);
   std::vector<ByteRange> out;
@@ -254,7 +255,7 @@ std::vector<ByteRange> merge(std::vector<ByteRange> ranges) {
   return out;
 }
 
-// Collects whole pages.
+// Collects the pages that contain given ranges.
 class Pages {
  public:
   void add(const ByteRange& range) {
@@ -263,7 +264,7 @@ class Pages {
     const std::uint64_t end = (range.end() + page_ - 1) / page_ * page_;
     ranges_.push_back({begin, end - begin});
   }
-  // Adds the first and the last page if the range has only a part of them.
+  // Adds the range's first and last page if the range covers only part of them.
   void add_ends(const ByteRange& range) {
     if (range.length == 0) return;
     if (range.offset % page_ != 0) add({range.offset, 1});
@@ -290,7 +291,8 @@ Result<std::vector<ByteRange>> data_in(const std::string& path) {
   }
 }
 
-// Writes zeros to the pages of the range that cannot be read; how many bytes.
+// Writes zeros to those pages of the range that cannot be read. Returns the number of bytes
+// written.
 Result<std::uint64_t> write_page_by_page(Target& target, const ByteRange& range) {
   const std::uint64_t page = page_size();
   std::vector<std::byte> bytes(page);

@@ -36,7 +36,7 @@ struct CommandLine {
   std::vector<std::string> operands;
 };
 
-// Returns nothing if getopt finds a fault: mke2fs will report it.
+// Returns nothing if getopt finds an error: mke2fs will report it.
 std::optional<CommandLine> split(std::span<const std::string> arguments) {
   std::vector<std::string> words = {"mke2fs"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -47,7 +47,7 @@ std::optional<CommandLine> split(std::span<const std::string> arguments) {
   const int argc = static_cast<int>(words.size());
   CommandLine line;
   opterr = 0;
-  optind = 0;  // glibc: start anew
+  optind = 0;  // makes glibc's getopt start anew
   for (int c = 0; (c = ::getopt(argc, argv.data(), kLetters)) != -1;) {
     if (c == '?') return std::nullopt;
     line.options.push_back(
@@ -85,7 +85,7 @@ std::vector<Token> tokens_of(const std::string& list) {
   return tokens;
 }
 
-// Parses a number that is the whole text, as mke2fs does (strtoull with any base).
+// Parses a string that is a number as a whole, as mke2fs does (strtoull with any base).
 std::optional<std::uint64_t> number_of(const std::optional<std::string>& text) {
   if (!text || text->empty()) return std::nullopt;
   char* end = nullptr;
@@ -124,7 +124,7 @@ class Parser {
   }
 
  private:
-  // Acts upon our keys. All other keys go into rest_.
+  // Takes our keys. Puts all other keys into rest_.
   Status take_keys(const std::string& list) {
     for (Token& token : tokens_of(list)) {
       E4R_TRY(const bool taken, take(token));
@@ -230,7 +230,7 @@ class Parser {
     return {};
   }
 
-  // Looks at mke2fs's options that matter here.
+  // Examines those options of mke2fs that matter here.
   Status look_at(const Option& option) {
     switch (option.letter) {
       case 'q':
@@ -270,7 +270,7 @@ class Parser {
     }
   }
 
-  // Looks at mke2fs's own keys of -E.
+  // Examines mke2fs's own keys of -E.
   Status look_at_rest() {
     for (const Token& token : rest_) {
       if (token.name == "android_sparse")
@@ -287,7 +287,7 @@ class Parser {
     return result_.changes_tables() ? drop_mke2fss_word() : Status();
   }
 
-  // Drops mke2fs's key for the tables if it agrees with itable_init, and refuses it otherwise.
+  // Drops mke2fs's own key for the tables if it agrees with itable_init, and refuses it otherwise.
   Status drop_mke2fss_word() {
     for (const Token& token : rest_) {
       const bool on = !token.value || number_of(token.value) != 0;
@@ -304,7 +304,7 @@ class Parser {
     return {};
   }
 
-  // Joins all lists in the place of the last one.
+  // Joins all -E lists, at the position of the last one.
   void join_extended(std::vector<Option>& options) const {
     std::string words;
     for (const Token& token : rest_) words += (words.empty() ? "" : ",") + token.whole;

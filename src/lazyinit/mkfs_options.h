@@ -13,44 +13,46 @@
 
 namespace e4r::lazyinit {
 
-// What becomes of the inode tables after mke2fs.
+// What happens to the inode tables after mke2fs.
 enum class TableInit : std::uint8_t {
   keep,       // as mke2fs leaves them
   lazy,       // no table is marked zeroed
-  zero,       // all are made zero and marked
-  discard,    // all give their blocks back, read as zeros, and are marked
-  write,      // all are written with zeros, holes too, and marked
-  probe,      // tables that read as zeros are marked, the others made zero and marked
-  prezeroed,  // all are marked once a sample, or everything, has read as zeros
+  zero,       // all are zeroed and marked
+  discard,    // all release their blocks, so they read as zeros, and are marked
+  write,      // all are written with zeros, including holes, and marked
+  probe,      // tables that read as zeros are marked, the others are zeroed and marked
+  prezeroed,  // all are marked if a sample, or everything, reads as zeros
 };
 
 // A command line of mke2fs-lazy, split into mke2fs's part and ours.
 struct MkfsOptions {
   TableInit init = TableInit::keep;
-  unsigned threads = 0;  // itable_threads; 0: not given
+  unsigned threads = 0;  // itable_threads; 0 if not given
   bool verify_all = false;
   bool trust_discard = false;
   bool write_unreadable = false;
   std::optional<InitItable> init_itable;
-  bool journal = false;              // mke2fs was told to leave the journal, which reads as zeros
+  bool journal = false;              // mke2fs was told not to initialise the journal, which reads
+                                     // as zeros
   std::optional<bool> journal_word;  // lazy_journal_init as given
   std::optional<bool> discard_word;  // discard, or nodiscard and -K
   std::uint64_t offset = 0;          // -E offset: where the file system starts in the file
 
-  // The words for mke2fs without argv[0] and without our keys. If there were such keys, options
-  // come before operands, each in a word of its own. Else the words are unchanged.
+  // The arguments for mke2fs, without argv[0] and without our keys. If any of our keys was given,
+  // options come before operands, each in an argument of its own. Otherwise the arguments are
+  // unchanged.
   std::vector<std::string> arguments;
-  // The index of the value of -E, if there is one.
+  // The index of the value of -E, if it was given.
   std::optional<std::size_t> extended;
   // The indexes of the device and of the value of -d (a directory whose files are copied).
   std::optional<std::size_t> device_at, root_at;
-  std::size_t options_end = 0;  // number of words that belong to options
+  std::size_t options_end = 0;  // number of arguments that belong to options
   bool ours = false;            // at least one key of ours was given
   bool quiet = false;           // -q
   bool dry_run = false;         // -n
   bool version = false;         // -V
   std::string undo_file;        // -z
-  std::string device;           // empty if not given: mke2fs will complain
+  std::string device;           // empty if not given, which mke2fs will report
 
   [[nodiscard]] bool changes_tables() const { return init != TableInit::keep; }
 };
@@ -64,33 +66,35 @@ struct MkfsOptions {
 //   write_unreadable (with zero, write or probe)
 //   init_itable[=N] or noinit_itable
 //
-// With a key of ours, the rest of all -E becomes one: mke2fs 1.47.4 reads all of them, 1.47.0 only
-// the last. lazy_itable_init beside itable_init is dropped if both want the same.
+// If one of our keys is given, the other keys of all -E options are joined into one option: mke2fs
+// 1.47.4 reads all of them, 1.47.0 only the last. lazy_itable_init is dropped if it agrees with
+// itable_init.
 //
-// An Error is for exit status 2: an unknown key that starts with itable_, a wrong value, keys that
-// contradict each other, and options that make our part impossible: -S, -O journal_dev, -E
+// Errors, which cause exit status 2: an unknown key that starts with itable_, a wrong value, keys
+// that contradict each other, and options that make our part impossible: -S, -O journal_dev, -E
 // android_sparse, -z with -E offset, and -c or -z with write_unreadable. A command line that mke2fs
-// will refuse is handed on unchanged.
+// will refuse is passed on unchanged.
 [[nodiscard]] Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments);
 
-// Adds what mke2fs has to be told for itable_init, as the storage is before it starts:
+// Adds the options that mke2fs needs for itable_init, given the state of the storage before mke2fs
+// starts:
 //
-//   lazy_itable_init=1     always: it shall not zero first what may be zero already
-//   lazy_journal_init=N    unless the command line has it. 1 where everything reads as zeros. Else
-//                          0: a journal must not hold old blocks at any instant, and if mke2fs
-//                          left it until mke2fs-lazy does it, that could be killed in between
-//   nodiscard              for probe and prezeroed where zeros may not last and trust_discard was
+//   lazy_itable_init=1     always: mke2fs must not zero what may already be zero
+//   lazy_journal_init=N    unless the command line has it. 1 if everything reads as zeros, else
+//                          0: a journal must never contain old blocks. If mke2fs left it to
+//                          mke2fs-lazy, a kill between the two would leave old blocks
+//   nodiscard              for probe and prezeroed if zeros may not last and trust_discard was
 //                          not given, and for write_unreadable: a discard could make blocks
 //                          unreadable again. An Error if the command line has discard
 [[nodiscard]] Status add_for_storage(MkfsOptions& options, const Storage& storage);
 
-// Adds words to the extended options of the command line, which has some.
+// Adds words to the extended options, which the command line must have.
 void add_words(MkfsOptions& options, const std::string& words);
 
 // The Error for `discard` on storage where zeros may not last, in a mode that trusts zeros.
 [[nodiscard]] Status refuse_discard(const MkfsOptions& options);
 
-// The keys of -E above. A key with few values is listed with each: "itable_init=lazy",
+// The keys of -E above. A key with few values is listed once for each value: "itable_init=lazy",
 // "itable_threads=".
 [[nodiscard]] std::vector<std::string> mkfs_keys();
 

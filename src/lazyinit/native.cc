@@ -6,7 +6,7 @@
 namespace e4r::lazyinit {
 namespace {
 
-// Characters that a value may have.
+// Characters that a value may contain.
 constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 
 }  // namespace
@@ -14,7 +14,7 @@ constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 std::vector<std::string> values_of_key(std::string_view text, std::string_view key) {
   const std::string wanted = std::string(key) + "=<";
   std::size_t at = text.find(wanted);
-  // Another key may end in the same letters.
+  // A longer key may end with this key.
   while (at != std::string_view::npos && at != 0 &&
          kWord.find(text[at - 1]) != std::string_view::npos)
     at = text.find(wanted, at + 1);

@@ -111,7 +111,8 @@ bool Superblock::has_copy(std::uint32_t group) const {
 }
 
 std::uint64_t Superblock::descriptor_block(std::uint32_t index) const {
-  const std::uint64_t super_block = kSuperOffset / block_size();  // the superblock of group 0
+  const std::uint64_t super_block = kSuperOffset / block_size();  // the block of group 0's
+                                                                  // superblock
   if (!has_incompat(EXT2_FEATURE_INCOMPAT_META_BG) || index < raw.s_first_meta_bg)
     return super_block + 1 + index;
   const std::uint32_t group = index * descs_per_block;

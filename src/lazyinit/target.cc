@@ -12,7 +12,7 @@ Result<std::unique_ptr<Target>> Target::open(const std::string& path, Access acc
   return behind_offset(std::move(file), place);
 }
 
-// Compares without a sum, which could wrap around.
+// Compares without adding, because a sum could wrap around.
 Status Target::check_range(std::uint64_t offset, std::uint64_t length) const {
   if (offset <= size() && length <= size() - offset) return {};
   return error("{}: {} bytes at {} lie past the end at {}", path(), length, offset, size());

@@ -16,7 +16,7 @@ struct Lent {
   Zeroed last_zeroed;
 };
 
-// libext2fs opens by name, so this registry finds lent targets by name.
+// libext2fs opens targets by name, so this registry maps names to targets.
 std::mutex registry_mutex;
 std::map<std::string, Lent>& registry() {
   static std::map<std::string, Lent> all;
@@ -39,7 +39,7 @@ errcode_t report(io_channel channel, const Status& status, errcode_t code) {
   return code;
 }
 
-// A negative count is a number of bytes.
+// A negative `count` is a number of bytes.
 std::size_t length_of(io_channel channel, int count) {
   return count < 0
              ? static_cast<std::size_t>(-static_cast<long>(count))
@@ -51,7 +51,7 @@ std::uint64_t offset_of(io_channel channel, unsigned long long block) {
 }
 
 // The undo manager opens its own file through this manager. A name that is not in the registry is a
-// file.
+// path.
 errcode_t open_channel(const char* name, int flags, io_channel* out) {
   Lent* found = find(name);
   if (found == nullptr) return unix_io_manager->open(name, flags, out);
@@ -150,7 +150,8 @@ struct_io_manager make_manager() {
 TargetIo::TargetIo(Target& target) {
   static int number = 0;
   const std::lock_guard lock(registry_mutex);
-  name_ = fmt::format("e4replay target {}", ++number);  // libext2fs takes a ? for options
+  name_ = fmt::format("e4replay target {}", ++number);  // the name must not contain '?', after
+                                                        // which libext2fs expects options
   registry()[name_] = {&target, {}, {}};
 }
 

@@ -23,9 +23,9 @@ class TargetIo {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] static io_manager manager();
-  // The text of the target's last Error. libext2fs itself only returns a number.
+  // The message of the target's last Error. libext2fs itself only returns a number.
   [[nodiscard]] std::string last_error() const;
-  // How the target zeroed the last range for libext2fs.
+  // The result of the last range that libext2fs had zeroed.
   [[nodiscard]] Zeroed last_zeroed() const;
 
  private:
@@ -36,12 +36,12 @@ class TargetIo {
 
 class Ext2OverTarget {
  public:
-  // Opens for writing. The superblock must have passed Superblock::read(). The target takes care of
-  // multiple-mount protection (layered_targets.h).
+  // Opens for writing. The superblock must have been accepted by Superblock::read(). The target
+  // handles multiple-mount protection (layered_targets.h).
   [[nodiscard]] static Result<std::unique_ptr<Ext2OverTarget>> open(Target& target);
 
   [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }
-  // Makes an Error that says what libext2fs tried to do, unless `code` is 0.
+  // Makes an Error that says what libext2fs was doing, unless `code` is 0.
   [[nodiscard]] Status check(errcode_t code, const char* about) const;
   // Writes descriptors and superblock with their copies, then syncs. The primary superblock goes
   // last, after a sync of its own (ext2fs_flush2).

@@ -12,12 +12,12 @@
 
 namespace e4r::lazyinit {
 
-// Whether the machine runs on its battery: a battery of the machine (scope "Device" is a mouse's)
-// says "Discharging", and no mains or USB supply is online. False if there is no such directory, or
-// nothing can be read. (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
+// Whether the machine runs on battery power: a battery of the machine (scope "Device" is a mouse's)
+// reports "Discharging", and no mains or USB supply is online. False if the directory does not
+// exist or nothing in it can be read. (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
 [[nodiscard]] bool on_battery(const std::string& supplies = "/sys/class/power_supply");
 
-// The time that a throttle sees. A test has its own clock.
+// The clock that a throttle uses. A test has its own.
 class Clock {
  public:
   using Duration = std::chrono::nanoseconds;
@@ -27,7 +27,7 @@ class Clock {
   virtual void sleep(Duration time) = 0;
 };
 
-// The clock of the machine.
+// The machine's clock.
 [[nodiscard]] Clock& system_clock();
 
 // Holds threads to a Pace. Sleeps are slices of at most 100 ms, and `stop` is checked between them.
@@ -36,14 +36,14 @@ class Throttle {
  public:
   Throttle(const Pace& pace, const std::atomic<bool>* stop, Clock& clock = system_clock());
 
-  // Call it before `bytes` of a table. It waits while pace.paused() says so, after one call of
-  // `on_pause`, and then until max_rate allows the bytes. Unused time is not saved up, so there is
-  // no burst after a pause.
+  // Call it before `bytes` of a table. Waits while pace.paused() returns true, after calling
+  // `on_pause` once, and then until max_rate allows the bytes. Unused time is not saved up, so
+  // there is no burst after a pause.
   void before(std::uint64_t bytes, const std::function<void()>& on_pause);
-  // Returns bytes that before() has counted and that were not written after all: holes, and tables
-  // that were zero.
+  // Returns bytes that before() has counted but that were not written: holes, and tables that were
+  // already zero.
   void give_back(std::uint64_t bytes);
-  // Call it after a group that took `time`: it sleeps wait_multiplier times as long.
+  // Call it after a group that took `time`. Sleeps wait_multiplier times as long.
   void after(Clock::Duration time);
 
   [[nodiscard]] bool stopped() const { return stop_ != nullptr && *stop_; }
@@ -60,11 +60,11 @@ class Throttle {
   Clock& clock_;
   std::mutex pause_mutex_;
   std::mutex rate_mutex_;
-  Clock::Duration next_{0};  // when the bytes admitted so far will have been paid for
+  Clock::Duration next_{0};  // when max_rate allows the next bytes
 };
 
-// Puts the calling thread, and the threads that it will start, into the idle class of I/O and at
-// the lowest CPU priority.
+// Puts the calling thread, and all threads that it starts later, into the idle I/O class and at the
+// lowest CPU priority.
 void become_idle();
 
 }  // namespace e4r::lazyinit

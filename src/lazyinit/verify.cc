@@ -81,7 +81,7 @@ std::chrono::duration<double> estimate(const Inventory& inventory, std::uint32_t
 
 namespace {
 
-// Joins parts to one range without gaps.
+// Addresses the parts as one range without gaps.
 class Row {
  public:
   explicit Row(std::span<const ZeroRange> parts) : parts_(parts) {
@@ -90,7 +90,7 @@ class Row {
   }
 
   [[nodiscard]] std::uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
-  // The part with the byte at `position`, cut to begin there.
+  // The part that contains the byte at `position`, from that byte on.
   [[nodiscard]] ZeroRange at(std::uint64_t position) const {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), position);
     ZeroRange part = parts_[static_cast<std::size_t>(end - ends_.begin())];
@@ -113,7 +113,7 @@ Result<std::optional<NotZero>> look(Target& target, const ZeroRange& part) {
   return bad;
 }
 
-// Hands out parts in order, and skips no part before a finding. So the answer does not depend on
+// Hands out parts in order, and skips no part before a finding. So the result does not depend on
 // the number of threads.
 class CheckAll {
  public:
@@ -240,8 +240,8 @@ class Check {
     if (progress_) progress_(state_);
   }
 
-  // Continues from the first byte that is not zero, an inode at a time. Returns zeros if there are
-  // only deleted inodes.
+  // Continues from the first byte that is not zero, one inode at a time. Returns zeros if all that
+  // is found are deleted inodes.
   Probed look_at_inodes(const Table& table, Probed probed, std::uint64_t& deleted) {
     const std::uint64_t size = tables_.inode_size();
     const std::uint64_t inodes = tables_.inodes_per_group();
@@ -259,7 +259,7 @@ class Check {
     return {Content::zeros, 0, probed.read};
   }
 
-  // The first byte of an inode that is neither zero nor deleted.
+  // The first byte that is not zero in an inode that is not deleted.
   std::optional<std::uint64_t> first_foreign(std::uint32_t number,
                                              std::span<const std::byte> inodes,
                                              std::uint64_t& deleted) {

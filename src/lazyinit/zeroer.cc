@@ -21,7 +21,7 @@ struct Todo {
   std::uint64_t used_bytes = 0;
 };
 
-// Groups whose ranges follow each other without a gap.
+// Groups whose ranges are adjacent.
 using Job = std::span<const Todo>;
 
 ByteRange range_of(Job job) {
@@ -64,7 +64,7 @@ std::vector<Job> jobs_of(std::span<const Todo> parts, const ZeroOptions& options
 }
 
 // Takes groups from a queue, zeroes them and puts them into `pending`. The thread that fills
-// `pending` commits it while the others go on.
+// `pending` commits it while the others continue.
 class Run {
  public:
   Run(Target& target, Tables& tables, std::span<const Todo> parts, const ZeroOptions& options,
@@ -123,10 +123,10 @@ class Run {
     return record(job, done, done.bytes_written + done.bytes_zeroed);
   }
 
-  // Reads up to the first table that is not zero, then continues behind it. Neighbouring tables
-  // that are not zero become one request.
+  // Reads up to the first table that is not zero, then continues after it. Adjacent tables that are
+  // not zero become one request.
   Status probe_and_zero(Job job, ZeroOutcome& done) {
-    std::size_t dirty = 0;  // the first table that is not zero, up to `at`
+    std::size_t dirty = 0;  // the tables [dirty, at) are not zero
     for (std::size_t at = 0; at < job.size();) {
       const ByteRange rest = range_of(job.subspan(at));
       E4R_TRY(const Probed probed, target_.probe(rest.offset, rest.length));
@@ -209,7 +209,7 @@ class Run {
   std::mutex commit_mutex_;
   std::mutex mutex_;  // guards the members below
   std::size_t next_ = 0;
-  std::vector<std::uint32_t> pending_;  // zeroed, perhaps not durable yet
+  std::vector<std::uint32_t> pending_;  // zeroed, but perhaps not durable yet
   std::uint64_t pending_bytes_ = 0;
   ZeroProgress state_;
   ZeroOutcome outcome_;
@@ -226,7 +226,7 @@ Result<ZeroOutcome> zero_tables(Target& target, Tables& tables,
   checked.threads = std::max(1u, options.threads);
   Run run(target, tables, parts, checked, progress);
   if (!options.pace.idle) return run.all();
-  // A thread cannot raise its priority again, so a thread that ends afterwards lowers it.
+  // A thread cannot raise its priority again, so a separate thread lowers its own and then ends.
   return std::async(std::launch::async,
                     [&run] {
                       become_idle();
