@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The main job on bundled data: installs what is missing, builds, and replays a capture
-# under the 6.1 ladder and under CR1.5, and prints both side by side.
+# Replays bundled data: installs missing packages, builds, replays a capture under the 6.1 ladder and under CR1.5,
+# and prints both results side by side.
 #   tools/demo.sh [CAPTURE]    default: posting-256g, the situation of the CR1.5 posting
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ capture=${1:-posting-256g}
 build=build/release
 
 tools/setup.sh build
-# Without tests unless they are already configured, because they need more packages.
+# Configures without tests, which need more packages, unless the build directory is already configured.
 [ -e "$build/build.ninja" ] || cmake --preset release -DBUILD_TESTING=OFF >/dev/null
 echo "building (the first time takes a minute or two) ..." >&2
 cmake --build "$build" --target e4replay >"$build/build.log" || {

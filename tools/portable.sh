@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds e4replay as one file that needs no file of the machine on which it runs: no library, no interpreter.
-# Linux 4.18 and newer run it.
+# The program runs on Linux 4.18 and newer.
 #   tools/portable.sh [x86_64|aarch64]...    default: both
-#   tools/portable.sh --check FILE           whether FILE needs other files to start; it then names them
-# The results are build/portable/e4replay-VERSION-x86_64 and -aarch64, stripped. The script prints their sizes
-# and what they lack. docs/installing.md says more.
-# Needs Debian 12 on amd64. Installs packages with tools/setup.sh; libraries for aarch64 are only unpacked, below
-# build/portable, which needs root for apt's directories.
+#   tools/portable.sh --check FILE           checks that FILE needs no other file to start; prints those it needs
+# The results are build/portable/e4replay-VERSION-x86_64 and -aarch64, stripped. The script prints their sizes and the
+# parts that they lack. See docs/installing.md.
+# Needs Debian 12 on amd64. Installs packages with tools/setup.sh. Libraries for aarch64 are only unpacked, below
+# build/portable, but that needs root for apt's directories.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=test/foreign.sh
@@ -15,7 +15,7 @@ source test/foreign.sh
 # shellcheck source=test/cached.sh
 source test/cached.sh
 dir=$PWD/build/portable
-# Parts that have no static library in Debian, or are of little use without the rest of a development machine.
+# Parts for which Debian has no static library, or which are of little use without a development machine.
 left_out=(-DE4R_{PERFETTO,HUNT,BPF,PYTHON})
 
 die() { echo "portable.sh: $*" >&2 && exit 1; }
@@ -29,7 +29,7 @@ libraries() {
         libfmt-dev libfmt9 libncurses-dev libsqlite3-dev libtraceevent-dev libtracefs-dev libzstd-dev zlib1g-dev
 }
 
-# configure MACHINE [CMAKE ARGUMENTS...]
+# configure MACHINE [CMAKE ARGUMENTS...]: configures a static build in $dir/MACHINE.
 configure() {
     cmake -G Ninja -S . -B "$dir/$1" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DE4R_STATIC=ON \
         -DE4R_PRECOMPILED=ON -DE4R_RECORD=ON -DE4R_PAGE=ON "${left_out[@]/%/=OFF}" "${@:2}" >/dev/null
@@ -52,7 +52,7 @@ configure_aarch64() {
         -DCMAKE_FIND_ROOT_PATH_MODE_{LIBRARY,INCLUDE,PACKAGE}=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER
 }
 
-# needs_nothing FILE: whether the kernel can start it without an interpreter and without libraries.
+# needs_nothing FILE: succeeds if the kernel can start FILE without an interpreter and without libraries.
 needs_nothing() {
     local headers entries
     headers=$(readelf -lW "$1") || return
@@ -63,10 +63,10 @@ needs_nothing() {
     fi
 }
 
-# build MACHINE
+# build MACHINE: builds e4replay for MACHINE and strips it.
 build() {
     local version result prefix=
-    ("configure_$1") # in a shell of its own: it exports settings of pkg-config
+    ("configure_$1") # in a subshell, because it exports settings for pkg-config
     cmake --build "$dir/$1" -j2 --target e4replay >"$dir/$1.log" 2>&1 || {
         tail -30 "$dir/$1.log" >&2
         die "e4replay for $1 does not build: $dir/$1.log"

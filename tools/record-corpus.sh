@@ -127,7 +127,7 @@ git_run() {
     rm -rf work
 }
 
-# The tools of a kernel, unpacked and built by two jobs.
+# The tools of a kernel, unpacked and built by two parallel jobs.
 kbuild() {
     local part wanted=()
     for part in tools scripts include arch/x86/include arch/x86/lib arch/x86/tools; do
@@ -148,7 +148,7 @@ dpkg_run() {
         mkdir -p "root/$package"
         tar -xf "$package.tar" -C "root/$package"
     done
-    # An upgrade writes each file beside the old one and renames it.
+    # An upgrade writes each file next to the old one and renames it.
     find root -type f | sort | while read -r file; do
         cp -p "$file" "$file.dpkg-new"
         mv "$file.dpkg-new" "$file"
@@ -224,7 +224,7 @@ dbench_run() {
     dbench -D . -t 6 8 -c /usr/share/dbench/client.txt >/dev/null 2>&1 || dbench -D . -t 6 8 >/dev/null
 }
 
-# Files of many sizes until no space is left, a third removed, and again.
+# Writes files of many sizes until no space is left, removes a third of them, and repeats that.
 near_full() {
     python3 - <<'PY'
 import os, random
@@ -248,7 +248,7 @@ for turn in range(4):
 PY
 }
 
-# Ages bigalloc: files until four fifths are in use, half of them removed, and again.
+# Ages bigalloc: writes files until four fifths are in use, removes half of them, and repeats that.
 files() {
     python3 - <<'PY'
 import os, random
@@ -316,8 +316,8 @@ unmount_start() {
     mounted=
 }
 
-# record_here NAME MOUNT FUNCTION: records on the machine's own kernel, into $work/raw.e4c. With the sizes and
-# the writers of files if the name ends in -full.
+# record_here NAME MOUNT FUNCTION: records on the machine's own kernel, into $work/raw.e4c. If the name ends in -full,
+# also records the sizes and the writers of files.
 record_here() {
     local events=minimal
     [[ $1 != *-full ]] || events=full
@@ -332,7 +332,7 @@ record_here() {
     unmount_start "$1"
 }
 
-# record NAME SIZE MKE2FS MOUNT AGE KERNEL FUNCTION
+# record NAME SIZE MKE2FS MOUNT AGE KERNEL FUNCTION: records one capture of the table.
 record() {
     if [ "$7" = fsstress_run ]; then
         [ -x "${FSSTRESS:-}" ] || die "$1: needs fsstress of xfstests: FSSTRESS=FILE"
@@ -353,7 +353,7 @@ record() {
     mv "$work/$1.e4c" "$out/$1.e4c"
 }
 
-# Describes each program, by the function that runs it.
+# The packages of each program, by the function that runs it.
 packages='mail python3
 postmark_run postmark
 pgbench_run postgresql-15
@@ -398,8 +398,8 @@ rows() {
     grep -v '^#' "$table"
 }
 
-# These programs end before a machine would write back their data. So write back every two seconds, which also
-# adds a second writer.
+# These programs end before a machine would write back their data. So the data is written back every two seconds, which
+# also adds a second writer.
 if [ "${1:-}" = --inside ]; then
     (cd / && while sleep 2; do sync -f "$2"; done) &
     syncing=$!

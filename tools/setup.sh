@@ -9,19 +9,19 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev libfmt-dev libzstd-dev
        zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev libncurses-dev zstd tar)
-# clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package. Both
-# are optional for a build. python3-munkres: python3-matplotlib needs python3-fonttools, which accepts it in
-# place of python3-scipy. python3-scipy would pull in libboost-dev 1.74, which conflicts with libboost1.81-dev.
+# clang and libbpf-dev are for `record --events full`; pybind11-dev and python3-dev are for the Python package. Both are
+# optional for a build. python3-munkres: python3-matplotlib needs python3-fonttools, which accepts it in place of
+# python3-scipy. python3-scipy would pull in libboost-dev 1.74, which conflicts with libboost1.81-dev.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf python3-yaml sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
       python3-nbconvert python3-ipykernel mypy python3-venv)
-# For `pip install .`, together with build.
+# For `pip install .`, in addition to build.
 python=(python3-dev pybind11-dev python3-venv)
 fuzz=(clang libclang-rt-14-dev)
-# Other compilers and a packager's flags.
+# Other compilers, and the compiler flags that a packager uses.
 package=(clang dpkg-dev)
-# Together with the build dependencies in debian/control (build_depends).
+# In addition to the build dependencies in debian/control (build_depends).
 debian=(build-essential debhelper dpkg-dev fakeroot git lintian)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
@@ -35,19 +35,19 @@ xfstests=(acl attr autoconf automake bc dbench dmsetup e2fsprogs fio fsverity ga
 qemu=(qemu-system-x86)
 # For guests with pages of 64 KiB.
 arm64=(qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu)
-# Beside the packages for building: for tools/portable.sh.
+# For tools/portable.sh, in addition to the packages for building.
 portable=(g++-aarch64-linux-gnu file)
 # For tests of `sweep --emit`, and of the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
 browser=(chromium)
 # For tests of the metrics and of the service of `watch`.
 metrics=(prometheus prometheus-node-exporter systemd)
-# The writers of test/watch/endure.sh that are programs of their own.
+# Programs that test/watch/endure.sh runs as writers.
 endure=(rsync postgresql)
 # The programs that tools/record-corpus.sh records.
 corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
         python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
-# For test/fresh.sh: an empty machine.
+# For test/fresh.sh, which installs an empty machine.
 fresh=(debootstrap git tar util-linux)
 
 # build_depends: prints the build dependencies in debian/control, without versions and profiles.
@@ -105,7 +105,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
-# Services that come with packages (NFS, munge, Slurm) are not started.
+# Prevents services that come with packages (NFS, munge, Slurm) from being started.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null

@@ -19,7 +19,7 @@ namespace e4r::tools {
 namespace {
 
 volatile std::sig_atomic_t child_pid = 0;
-volatile std::sig_atomic_t last_signal = 0;  // the last signal during the child's life
+volatile std::sig_atomic_t last_signal = 0;  // the last signal received while the child runs
 
 void remember(int signal) {
   last_signal = signal;
@@ -75,7 +75,7 @@ Error cannot_run(const std::string& program, int errnum) {
   return error("cannot run {}: {}", program, errno_text(errnum));
 }
 
-// Converts a status of waitpid().
+// Converts a status from waitpid().
 int exit_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -87,7 +87,7 @@ int wait_for(pid_t pid) {
   return exit_status(status);
 }
 
-// The environment, with messages in English.
+// The environment, with the locale set to English messages.
 std::vector<std::string> english_environment() {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -133,7 +133,7 @@ std::string find_program(const std::string& name) {
 
 namespace {
 
-// A program of e2fsprogs: the one that the variable names, or the installed one.
+// A program of e2fsprogs: the one that the environment variable names, or the installed one.
 Result<std::string> find_in_e2fsprogs(const std::string& name, const char* variable) {
   if (const char* chosen = std::getenv(variable); chosen != nullptr && *chosen != '\0')
     return std::string(chosen);
@@ -217,7 +217,7 @@ Result<Child> Child::start(std::vector<std::string> argv) {
 
 std::optional<int> Child::wait(std::chrono::milliseconds most) {
   pollfd end = {pid_fd_.get(), POLLIN, 0};
-  ::poll(&end, 1, static_cast<int>(most.count()));  // without pidfds, waits the whole time
+  ::poll(&end, 1, static_cast<int>(most.count()));  // without a pidfd, waits for the whole time
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   return exit_status(status);

@@ -13,8 +13,8 @@
 
 namespace e4r::tools {
 
-// The first program of that name in PATH, /usr/sbin and /sbin, except this program itself. Empty if
-// no such file exists.
+// The first program with that name in PATH, /usr/sbin and /sbin, except this program itself. Empty
+// if there is none.
 [[nodiscard]] std::string find_program(const std::string& name);
 
 // The path of the installed mke2fs: $E4R_MKE2FS, or the result of find_program().
@@ -23,38 +23,39 @@ namespace e4r::tools {
 // The path of the installed tune2fs: $E4R_TUNE2FS, or the result of find_program().
 [[nodiscard]] Result<std::string> find_tune2fs();
 
-// Pointers for exec() and posix_spawn(). They are valid while `words` is unchanged.
+// Pointers for exec() and posix_spawn(). They are valid until `words` changes.
 [[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& words);
 
 // Replaces this process by the program. Returns only on failure.
 [[nodiscard]] Error become(const std::string& program, std::vector<std::string> argv);
 
-// Runs the program on this process's standard input, output and error, so that it can ask on the
-// terminal. Waits for it and returns its exit status, or 128 + the signal that ended it. Meanwhile
-// the child alone reacts to signals from the terminal, and SIGTERM and SIGHUP are forwarded to it.
-// If a signal ends it, or it succeeds in spite of the signal, this program then receives the
-// signal.
+// Runs the program on this process's standard input, output and error, so that it can ask questions
+// on the terminal. Waits for it and returns its exit status, or 128 + the signal that ended it.
+// Meanwhile only the child reacts to signals from the terminal, and SIGTERM and SIGHUP are
+// forwarded to it. If a signal ends the child, or if the child succeeds despite the signal, this
+// program then receives the signal.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
-// What a program printed, standard error included, and how it ended (as run_child() says it).
+// A program's output, including standard error, and its status as returned by run_child().
 struct Captured {
   int status = 0;
   std::string text;
 };
 
-// Runs the program with LC_ALL=C and nothing on its standard input, keeps what it prints, and waits
-// for it.
+// Runs the program with LC_ALL=C and without standard input, keeps its output, and waits for it.
 [[nodiscard]] Result<Captured> run_captured(const std::string& program,
                                             std::vector<std::string> argv);
 
-// A program that runs beside this one, on the same standard input, output and error. What the
-// terminal sends goes to both. If it has not ended, it outlives the object.
+// A program that runs in parallel with this one, on the same standard input, output and error.
+// Signals from the terminal go to both. If the program is still running when the object is
+// destroyed, it continues to run.
 class Child {
  public:
-  // Looks up argv[0] in PATH. Error: it cannot be run.
+  // Looks up argv[0] in PATH. Fails if the program cannot be run.
   [[nodiscard]] static Result<Child> start(std::vector<std::string> argv);
 
-  // Waits at most `most` for its end. Returns its exit status, or 128 + the signal that ended it.
+  // Waits at most `most` for the program to end. Returns its exit status, or 128 + the signal that
+  // ended it.
   [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds most);
   void send(int signal) const;
 

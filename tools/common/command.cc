@@ -13,7 +13,8 @@
 namespace e4r::tools {
 namespace {
 
-// The error message; it handles a wrong word in place of a subcommand.
+// The message for a parse error. If an unknown word is in the place of a subcommand, lists the
+// valid ones.
 std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
   for (const CLI::App* chosen : app.get_subcommands())
     if (const auto below = chosen->get_subcommands({});
@@ -57,7 +58,7 @@ int run_commands(int argc, char** argv) {
                            ? version_line()
                            : fmt::format("{}\nwithout {}", version_line(), self.left_out));
   std::string shell;
-  app.add_option("--completion", shell)->group("");  // hidden; used by builds
+  app.add_option("--completion", shell)->group("");  // hidden; used by the build
   app.require_subcommand(0, 1);
   std::vector<std::pair<CommandLine, std::function<Result<int>()>>> entries;
   for (const Command& command : commands()) {

@@ -13,22 +13,24 @@ class Option;
 }  // namespace CLI
 
 // The command line of a program or subcommand, on which options are declared. It wraps CLI11, a
-// header-only library, so that CLI11 is compiled once and not in each file that declares an option.
+// header-only library, so that CLI11 is compiled only once and not in each file that declares an
+// option.
 namespace e4r::tools {
 
-// A declared option, for adding more properties.
+// A declared option, whose further properties can be set.
 class DeclaredOption {
  public:
   explicit DeclaredOption(CLI::Option* option) : option_(option) {}
-  DeclaredOption type_name(const std::string& placeholder);  // the name of its value in --help
+  DeclaredOption type_name(const std::string& placeholder);  // sets the placeholder for its value
+                                                             // in --help
   DeclaredOption required();
-  DeclaredOption may_repeat();      // each use takes one value
-  DeclaredOption may_lack_value();  // a missing value is empty
-  DeclaredOption takes_the_rest();  // for an operand: takes one or more
+  DeclaredOption may_repeat();      // allows several uses, each with one value
+  DeclaredOption may_lack_value();  // allows it without a value, which is then empty
+  DeclaredOption takes_the_rest();  // for an operand: takes one or more words
   DeclaredOption one_of(const std::vector<std::string>& words);
   DeclaredOption excludes(DeclaredOption other);
   DeclaredOption needs(DeclaredOption other);
-  DeclaredOption show_default();  // shows the current value of the variable
+  DeclaredOption show_default();  // shows the variable's current value as the default
 
  private:
   CLI::Option* option_;
@@ -39,11 +41,11 @@ class CommandLine {
  public:
   explicit CommandLine(CLI::App& app) : app_(&app) {}
 
-  // `names` is like "-p,--policy"; a name without a dash is an operand. Parsing sets `value`, which
-  // must live until then. The end of command_line.cc lists the supported types T.
+  // `names` is for example "-p,--policy"; a name without a dash is an operand. Parsing sets
+  // `value`, which must live until then. The end of command_line.cc lists the supported types T.
   template <class T>
   DeclaredOption add_option(const std::string& names, T& value, const std::string& meaning = {});
-  // Calls `take` with the text. Its error becomes a command line error.
+  // Calls `take` with the argument. Its Error becomes a usage error.
   DeclaredOption add_option(const std::string& names,
                             std::function<Status(const std::string&)> take,
                             const std::string& meaning);

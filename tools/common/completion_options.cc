@@ -7,7 +7,7 @@
 namespace e4r::tools::completion {
 namespace {
 
-// "TEXT:{clear,zero}": a placeholder, and a validator's addition.
+// Parsed from "TEXT:{clear,zero}": a placeholder, followed by a validator's description.
 struct TypeName {
   std::string placeholder;
   std::vector<Word> choices;

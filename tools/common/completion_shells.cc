@@ -189,7 +189,7 @@ std::string in_quotes(std::string_view text) {
   return "'" + replace_all(replace_all(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
-// PATHS are " A", and " A B" for the subcommand B of A.
+// PATHS lists the paths of subcommands: " A", and " A B" for the subcommand B of A.
 constexpr std::string_view kHelpers = R"(
 # Whether it is the subcommand $argv[1] that is being written.
 function __PROGRAM_at
@@ -284,7 +284,7 @@ class FishWriter {
       takes_files = takes_files || kind == ValueCompletion::Kind::file ||
                     kind == ValueCompletion::Kind::command;
       if (kind == ValueCompletion::Kind::words) out += line(path, arguments(operand.value));
-      // Other operands may precede the command, so only the -- marks it.
+      // The command may follow other operands, so only the -- marks where it begins.
       if (kind == ValueCompletion::Kind::command)
         out += fmt::format("complete -c {} -n {} -a '(__fish_complete_command)'\n", program_.name,
                            in_quotes(fmt::format(
@@ -311,14 +311,15 @@ std::string fish_script(const Node& program) {
 
 namespace {
 
-// Escapes brackets and colons, which have a meaning in a specification of _arguments.
+// Escapes backslashes, brackets and colons, which have a special meaning in a specification for
+// _arguments.
 std::string escape(std::string_view text) {
   std::string out = replace_all(text, "\\", "\\\\");
   for (const char* mark : {"[", "]", ":"}) out = replace_all(out, mark, std::string("\\") + mark);
   return out;
 }
 
-// A row of _describe.
+// A row for _describe.
 std::string choice(std::string_view text, std::string_view meaning) {
   std::string row = replace_all(replace_all(text, "\\", "\\\\"), ":", "\\:");
   if (!meaning.empty()) row.append(":").append(meaning);

@@ -17,9 +17,9 @@
 namespace e4r::tools {
 namespace {
 
-// Makes sure that opened files get no descriptor below 3. /dev/null is opened in the wrong
-// direction in place of closed streams, so reading and writing them fails and no data is lost
-// silently.
+// Makes sure that files opened later get no descriptor below 3. In place of a closed stream,
+// /dev/null is opened in the wrong direction, so reading or writing the stream fails and no data is
+// lost silently.
 void fill_standard_descriptors() {
   int fd = 0;
   do fd = ::open("/dev/null", ::fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
@@ -43,7 +43,7 @@ int run_guarded(const char* name, int (*body)(int argc, char** argv), int argc, 
     print_line(stderr, "{}: {}", name, e.what());
     return kFailed;
   }
-  if (status == kFailed || status == kUsage) return status;  // the message was already printed
+  if (status == kFailed || status == kUsage) return status;  // the message has already been printed
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && !failed_before) return status;

@@ -3,10 +3,10 @@
 
 namespace e4r::tools {
 
-// The body of main. An exception (out of memory, a failing stream) becomes one line on stderr.
+// Runs the body of main. An exception (out of memory, a failing stream) becomes one line on stderr.
 // Closed standard streams are opened on /dev/null, so that no image gets their descriptor and
 // receives output. A signal that ends the program first removes unfinished files. If output could
-// not be written, it prints an error, and success becomes failure.
+// not be written, prints an error and turns success into failure.
 [[nodiscard]] int run_guarded(const char* name, int (*body)(int argc, char** argv), int argc,
                               char** argv);
 

@@ -11,9 +11,10 @@
 namespace e4r::tools {
 namespace {
 
-constexpr std::uint64_t kSmallest = 64u << 10;  // bytes in which ext2 has room for its metadata
+constexpr std::uint64_t kSmallest = 64u << 10;  // the smallest size in which ext2 has room for its
+                                                // metadata, in bytes
 
-// The values of the key in what the program prints when it refuses the command line.
+// The values of the key in the message that the program prints when it refuses the command line.
 std::vector<std::string> ask(const std::string& program, std::vector<std::string> argv,
                              const char* key) {
   const auto said = run_captured(program, std::move(argv));

@@ -7,11 +7,11 @@
 namespace e4r::tools {
 
 // The methods of `mke2fs -E itable_init=` (e2fsprogs/README.md). Empty if this mke2fs has no such
-// key, or cannot be run. It is asked with -n for /dev/null and a value that it refuses, so it makes
-// nothing.
+// key or cannot be run. mke2fs is run with -n on /dev/null and with a value that it refuses, so it
+// creates nothing.
 [[nodiscard]] std::vector<std::string> methods_of_mke2fs(const std::string& mke2fs);
 
-// The commands of `tune2fs -E itable=`; as above. tune2fs has to open a file system before it reads
+// Likewise the commands of `tune2fs -E itable=`. tune2fs must open a file system before it reads
 // -E, so mke2fs first makes one of 64 KiB in memory.
 [[nodiscard]] std::vector<std::string> commands_of_tune2fs(const std::string& tune2fs);
 

@@ -13,11 +13,10 @@
 
 namespace e4r::tools {
 
-// All output of the tools goes through these functions (test/lint.sh checks this). Write errors are
-// not reported here: run_guarded() checks whether standard output accepted everything.
+// All output of the tools goes through these functions (test/lint.sh checks this). They do not
+// report write errors: run_guarded() checks that all output was written.
 
-// The error of the first write to standard output that failed; 0: none failed. A later success does
-// not clear it.
+// The errno of the first failed write to standard output, or 0. A later success does not clear it.
 inline int& write_error() {
   static int error = 0;
   return error;
@@ -26,8 +25,8 @@ inline void note_write(bool ok, std::FILE* to) {
   if (!ok && to == stdout && write_error() == 0) write_error() = errno;
 }
 
-// Prints one line. It may contain foreign text (file names, labels, mount options), so terminal
-// control characters and line breaks are escaped.
+// Prints one line. The line may contain foreign text (file names, labels, mount options), so
+// terminal control characters and line breaks in it are escaped.
 template <class... A>
 void print_line(std::FILE* to, fmt::format_string<A...> format, A&&... args) {
   const std::string line = escape(fmt::format(format, std::forward<A>(args)...)) + "\n";
@@ -38,13 +37,13 @@ void print_line(fmt::format_string<A...> format, A&&... args) {
   print_line(stdout, format, std::forward<A>(args)...);
 }
 
-// Prints a text unchanged. The caller has escaped foreign text in it.
+// Prints a text unchanged. The caller must have escaped foreign text in it.
 inline void print_text(std::string_view text) {
   note_write(std::fwrite(text.data(), 1, text.size(), stdout) == text.size(), stdout);
 }
 
-// Prints a report. The caller escapes names, because they could add lines. This function escapes
-// all other terminal control characters.
+// Prints a report. The caller must escape names in it, because they could contain line breaks. This
+// function escapes all other terminal control characters.
 inline void print_report(std::string_view text) {
   print_text(escape_lines(text));
 }

@@ -11,7 +11,7 @@ namespace {
 std::atomic<bool> stop_wanted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
-// The signal stays blocked until the handler returns, and then ends the program.
+// The signal stays blocked until the handler returns; then it ends the program.
 void end_by(int number) {
   remove_unfinished();
   ::signal(number, SIG_DFL);
@@ -26,8 +26,8 @@ void on_each(int number) {
   if (stop_wanted.exchange(true)) end_by(number);
 }
 
-// A signal sent by another process is like any other. A real fault occurs again after the handler
-// returns, and then ends the program.
+// A signal sent by another process is treated like any other. After a real fault, the faulting
+// instruction runs again when the handler returns, and the signal then ends the program.
 void on_fault(int number, siginfo_t* what, void* /*context*/) {
   if (what->si_code <= 0)
     stop_wanted = true;
@@ -55,7 +55,7 @@ bool ends_programs(int number) {
     case SIGTERM:
     case SIGSTKFLT:
     case SIGXCPU:
-    case SIGXFSZ:  // and the write fails
+    case SIGXFSZ:  // without its default action, the write fails
     case SIGVTALRM:
     case SIGPROF:
     case SIGIO:

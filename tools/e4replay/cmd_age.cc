@@ -28,8 +28,8 @@ struct Options {
   std::string writing = "delalloc";
   std::string slots;       // a file of inode numbers
   std::string given;       // a file of operations to perform
-  std::string operations;  // where they are written down
-  std::string real;        // the same, by the name of before
+  std::string operations;  // file to which the operations are written
+  std::string real;        // the same, under the option's former name
   std::string json;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
@@ -38,7 +38,7 @@ struct Options {
   std::string kernel_log;
 };
 
-// The inodes of files, one per line; empty without a file.
+// Reads the inode numbers of files, one per line. Empty if no file is given.
 Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
                                               const image::SuperblockInfo& g) {
   if (path.empty()) return std::vector<std::uint32_t>();
@@ -57,7 +57,7 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
   return out;
 }
 
-// The old name sounds like the name of an input, so it must not destroy a file.
+// The option's former name sounds like that of an input, so it must not overwrite a file.
 Status take_old_name(Options& options) {
   if (options.real.empty()) return {};
   if (!options.operations.empty())
@@ -71,7 +71,7 @@ Status take_old_name(Options& options) {
   return {};
 }
 
-// Operations from a file leave nothing to draw.
+// Rejects options for drawing operations if the operations come from a file.
 Status check_drawing(const Options& options) {
   const Options defaults;
   if (options.given.empty()) return {};
@@ -83,7 +83,7 @@ Status check_drawing(const Options& options) {
   return {};
 }
 
-// What is wrong with the command line, if anything is.
+// Checks the command line and fills `chosen`.
 Status choose(const Options& options, app::AgeingOptions& chosen) {
   E4R_CHECK(check_drawing(options));
   E4R_TRY(chosen.profile, age::find_profile(options.profile));
@@ -114,7 +114,7 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   return outputs;
 }
 
-// Does all operations, and writes them down where that is asked for.
+// Performs all operations, and writes them to a file if asked to.
 Status do_all(app::Ageing& ageing, const Options& options, const Outputs& outputs) {
   Progress progress(!options.no_progress);
   if (options.operations.empty()) return ageing.run({progress, warn}, {});

@@ -29,7 +29,7 @@ struct Options {
   image::OpenOptions open;
 };
 
-// KiB as e2freefrag takes them: decimal, 0x... or 0... for octal; 0 stands for no chunks.
+// Parses a number of KiB as e2freefrag does: decimal, 0x..., or 0... for octal; 0 means no chunks.
 Result<std::uint64_t> parse_chunk(std::string_view text) {
   int base = 10;
   std::string_view digits = text;
@@ -46,8 +46,8 @@ Result<std::uint64_t> parse_chunk(std::string_view text) {
   return value;
 }
 
-// The discard granularity in bytes; 0 for a file, and for a device that cannot discard. A partition
-// has its queue in the directory above its own.
+// The discard granularity in bytes; 0 for a file, and for a device that cannot discard. The queue
+// of a partition is in its parent directory.
 std::uint64_t granularity_of(const std::string& path) {
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0 || !S_ISBLK(st.st_mode)) return 0;

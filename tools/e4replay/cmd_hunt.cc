@@ -28,9 +28,9 @@ struct Options : SideArguments {
   std::string output;
   std::string tunables = "mb_stripe";
   std::string start;
-  std::string largest;  // empty: kLargest
+  std::string largest;  // kLargest if empty
   std::uint64_t least_requests = 100;
-  std::uint64_t trials = kUnset;  // kTrials, or as many as there is time for
+  std::uint64_t trials = kUnset;  // if not given: kTrials, or as many as the time allows
   std::string duration;
   std::uint64_t shrink_trials = 1000;
   std::uint64_t seed = 1;
@@ -79,7 +79,7 @@ Status choose_tunables(const Options& options, hunt::HuntOptions& chosen) {
   return {};
 }
 
-// The file systems.
+// Chooses the file systems to start from.
 Status choose_starts(const Options& options, hunt::HuntOptions& chosen) {
   chosen.start = options.start;
   if (!options.start.empty()) {
@@ -96,7 +96,7 @@ Status choose_starts(const Options& options, hunt::HuntOptions& chosen) {
   return {};
 }
 
-// How long it goes on.
+// Chooses how long the hunt lasts.
 Status choose_trials(const Options& options, hunt::HuntOptions& chosen) {
   constexpr std::uint64_t kMostTrials = 10'000'000;
   const bool given = options.trials != kUnset;
@@ -112,7 +112,7 @@ Status choose_trials(const Options& options, hunt::HuntOptions& chosen) {
   return {};
 }
 
-// What is wrong with the command line, if anything is.
+// Checks the command line and fills `chosen`.
 Status choose(const Options& options, hunt::HuntOptions& chosen) {
   E4R_CHECK(choose_sides(options, chosen.search.base, chosen.search.with));
   if (options.output.empty()) return error("-o is missing: where does the capture go?");
@@ -145,7 +145,7 @@ Result<Outputs> declare_files(const Options& options, const hunt::HuntOptions& c
   return outputs;
 }
 
-// The exit status, with the line that says why it is not 0.
+// Returns the exit status, and prints why it is not 0.
 int status_of(const hunt::Hunt& hunt) {
   const auto& [base, with] = hunt.found.tally.failed;
   if (with > 0)
@@ -164,7 +164,7 @@ Result<int> run(const Options& options) {
     return usage_error(status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, chosen));
   chosen.output = outputs.name_of(options.output);
-  std::vector<SourceImage> images;  // one caller at a time
+  std::vector<SourceImage> images;  // `make` is called by one thread at a time
   const auto make = [&images](std::uint64_t bytes,
                               std::uint32_t block_size) -> Result<std::string> {
     E4R_TRY(SourceImage image,
@@ -175,7 +175,7 @@ Result<int> run(const Options& options) {
   Progress progress(!options.no_progress);
   chosen.search.stop = &stop_on_signals();
   const auto hunted = hunt::hunt(chosen, make, {progress, warn});
-  // The signal also ends mke2fs.
+  // The signal also ends mke2fs, whose failure is then not worth reporting.
   if (!hunted.ok() && *chosen.search.stop) {
     print_line(stderr, "e4replay: stopped: no capture was written");
     return kStopped;

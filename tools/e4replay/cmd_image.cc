@@ -33,7 +33,7 @@ Result<posted::Texts> read_texts(const std::vector<std::string>& paths) {
   return out;
 }
 
-// "exact   ..." for each line.
+// Prints each line after the word `head`: "exact   ...".
 void tell(const char* head, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) print_line(stdout, "{:8} {}", head, line);
 }

@@ -25,7 +25,7 @@ struct Options {
   std::string json;
 };
 
-// "label   value" lines. Values may be anybody's text.
+// Lines of the form "label   value". Values may contain foreign text.
 class Lines {
  public:
   template <class... A>
@@ -63,7 +63,7 @@ std::string snapshot_text(const capture::StartFacts& start) {
   return start.snapshot;
 }
 
-// ", on /data (rw,relatime)"; an anonymous capture knows less.
+// ", on /data (rw,relatime)". An anonymous capture lacks some of it.
 std::string mount_text(const capture::StartFacts& start) {
   if (!start.mounted) return ", not mounted at the start";
   std::string out =
@@ -76,7 +76,7 @@ Result<std::string> info_text(const capture::Capture& capture) {
   const capture::StartFacts& s = capture.start();
   Lines lines;
   lines.add("capture", "{}, by {}", capture.path(), s.recorder);
-  // A capture that was made of other files knows nothing of the machine.
+  // A capture that was made from other files has no facts about the machine.
   if (!s.kernel.empty())
     lines.add("kernel", "Linux {} {}, {} possible CPUs", s.kernel, s.machine, s.possible_cpus);
   if (!s.device_name.empty())
@@ -104,7 +104,7 @@ Result<std::string> info_text(const capture::Capture& capture) {
   return lines.text();
 }
 
-// The facts as the file has them, and the texts.
+// The facts as they are in the file, and the texts.
 std::string info_json(const capture::Capture& capture) {
   namespace json = boost::json;
   boost::system::error_code ec;

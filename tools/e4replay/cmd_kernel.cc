@@ -25,20 +25,20 @@ namespace kernel_command_parts {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kObjects = "e4replay-objects";  // in the overlay
+constexpr std::string_view kObjects = "e4replay-objects";  // directory in the overlay
 
 struct BuildOptions {
   std::string tree;
   std::string out;
-  std::string patch, commits;  // makes two kernels: without and with it
-  std::string mballoc;         // a mballoc.c in place of the tree's
-  std::string base;            // the one without; empty: named after `out`
-  std::string directory;       // empty: in the user's cache
+  std::string patch, commits;  // if given, two kernels are built: without and with it
+  std::string mballoc;         // replaces the tree's mballoc.c
+  std::string base;            // the kernel without it; named after `out` if empty
+  std::string directory;       // in the user's cache if empty
   unsigned jobs = 0;
   bool no_progress = false;
 };
 
-// Where a build of the tree is kept between two commands.
+// The directory in which a build of the tree is kept for the next command.
 Result<std::string> cache_directory(const guest::Tree& tree) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -61,7 +61,7 @@ Status check_tools() {
   return error("a kernel's build needs {}: apt install build-essential flex bison bc", missing);
 }
 
-// The lines of a log that say what went wrong; its last lines if no line does.
+// The first error in a log and the number of further ones; its last line if it has none.
 std::string reason(const std::string& log) {
   constexpr std::size_t kMost = 5;
   const auto text = read_file(log);
@@ -80,14 +80,14 @@ std::string reason(const std::string& log) {
   return out;
 }
 
-// Builds what the make targets say, with what it prints in a log.
+// Builds the given make targets and writes the output to a log.
 Status make(const std::string& directory, const guest::Tree& tree, const std::string& log,
             const std::vector<std::string>& words) {
   const char* cc = std::getenv("CC");
   std::string compiler = cc != nullptr && *cc != '\0' ? cc : "gcc";
   if (cc == nullptr && !find_program("ccache").empty()) compiler = "ccache gcc";
-  // sh sends what make prints to the log. Objects lie inside the overlay, so that paths are
-  // relative and a compiler cache finds for one directory what it compiled for another.
+  // sh redirects make's output to the log. Objects are inside the overlay, so paths are relative,
+  // and a compiler cache can reuse for one directory what it compiled for another.
   const std::string script =
       "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; export CCACHE_NOHASHDIR=1; exec \"$@\" >\"$0\" "
       "2>&1";
@@ -112,14 +112,14 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   return error("{}: does not build: {}; {} has the whole output", tree.path, reason(log), log);
 }
 
-// One kernel to make: where it goes, and what of the tree is otherwise for it.
+// A kernel to build: its output file, the tree, and how the tree is changed for it.
 struct Wanted {
   std::string out;
-  guest::Tree tree;  // with the commit that it is of
+  guest::Tree tree;  // names the commit that is built
   guest::FileChanges changes;
 };
 
-// "mine-base.uml" of "mine.uml".
+// "mine-base.uml" for "mine.uml".
 std::string base_name(const BuildOptions& o) {
   if (!o.base.empty()) return o.base;
   const fs::path out(o.out);
@@ -148,8 +148,8 @@ Result<std::vector<Wanted>> wanted_kernels(const BuildOptions& o, const guest::T
                              {o.out, std::move(with), std::move(trees.with)}};
 }
 
-// Where objects are kept. A tree with a change has files of its own among the links, so it has a
-// directory of its own.
+// The directory for objects. Changed trees use a directory of their own, because some of their
+// files are not links to the tree.
 Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tree) {
   std::string directory = o.directory;
   if (directory.empty()) {
@@ -163,7 +163,7 @@ Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tr
   return directory;
 }
 
-// Builds the tree with the changes in the directory, which is locked.
+// Builds the tree with the changes in `directory`, which must be locked.
 Status build_in(const std::string& directory, const Wanted& wanted, unsigned jobs) {
   const guest::Tree& tree = wanted.tree;
   std::error_code ec;

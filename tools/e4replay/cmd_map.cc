@@ -20,14 +20,14 @@ namespace e4r::tools {
 namespace cmd_map {
 namespace {
 
-constexpr unsigned kMost = 1000;  // columns, and rows
-constexpr unsigned kBeside = 13;  // characters of a line outside of the cells
-constexpr unsigned kAbove = 4;    // lines outside of the rows
+constexpr unsigned kMost = 1000;  // the most columns, and the most rows
+constexpr unsigned kBeside = 13;  // characters of a line that are not cells
+constexpr unsigned kAbove = 4;    // lines that are not rows of cells
 constexpr unsigned kLeastRows = 8, kMostRows = 24;
 
 struct Options {
   std::string image;
-  unsigned columns = 0, rows = 0;  // 0: what the terminal has room for
+  unsigned columns = 0, rows = 0;  // 0: as many as fit in the terminal
   std::string by = "free";
   bool ascii = false;
   std::string svg;
@@ -37,7 +37,7 @@ struct Options {
   image::OpenOptions open;
 };
 
-// Whether the terminal of this user shows characters outside of ASCII.
+// Whether this user's terminal shows characters other than ASCII.
 bool speaks_utf8() {
   const locale_t locale = newlocale(LC_CTYPE_MASK, "", nullptr);
   if (locale == nullptr) return false;
@@ -71,7 +71,7 @@ Result<Form> form_of(const Options& options) {
   return out;
 }
 
-// Opens the image anew, so that a mounted device is seen as it is now.
+// Opens the image again, so that a mounted device is shown in its current state.
 Result<report::SpacePicture> look(const Options& options, std::uint64_t cells, bool first) {
   image::OpenOptions open = options.open;
   open.load_bitmaps = false;
@@ -82,7 +82,7 @@ Result<report::SpacePicture> look(const Options& options, std::uint64_t cells, b
   return picture;
 }
 
-// Draws again and again, until a signal comes.
+// Redraws the map until a signal comes.
 Result<int> watch(const Options& options, const Form& form, std::chrono::milliseconds period) {
   constexpr std::chrono::milliseconds kStep(50);
   const std::atomic<bool>& stop = stop_on_signals();

@@ -27,12 +27,13 @@ std::string other_names_of(const allocator::Policy& p) {
   return out;
 }
 
-// What its decisions were compared with, besides recordings, with a name in front.
+// A line, beginning with `name`, about the code with which the policy's decisions were compared in
+// addition to recordings.
 std::string code_line(const allocator::Policy& p, std::string_view name) {
   return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
 }
 
-// All policies that exist; a file without a policy is skipped with a warning.
+// All policies that exist. A file that contains no policy is skipped with a warning.
 std::vector<const allocator::Policy*> all_policies() {
   const auto own = allocator::policies();
   std::vector<const allocator::Policy*> out(own.begin(), own.end());

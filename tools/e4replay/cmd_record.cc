@@ -35,10 +35,10 @@ struct Options {
   std::vector<std::string> command;
   bool clean = false;
   bool no_progress = false;
-  std::chrono::milliseconds most{0};  // 0: no end
+  std::chrono::milliseconds most{0};  // 0: unlimited
 };
 
-// What is wrong with the command line, if anything is; the rest goes into options.recorder.
+// Checks the command line and fills options.recorder.
 Status parse(Options& o) {
   E4R_TRY(o.recorder.snapshot, record::parse_snapshot(o.snapshot));
   E4R_TRY(o.recorder.clock, record::parse_clock(o.clock));
@@ -72,20 +72,20 @@ Result<int> clean() {
   return kDone;
 }
 
-// The child's end, the time's, or a signal's.
+// Detects the end of the recording: the command ends, the time is up, or a signal comes.
 class Ending {
  public:
   Ending(const Options& options, const std::atomic<bool>& stop)
       : stop_(stop), began_(Clock::now()), most_(options.most) {}
 
-  // Nothing is run that would be asked to end at once.
+  // If the program has already been asked to stop, does not start the command.
   Status start(const std::vector<std::string>& command) {
     if (command.empty() || stop_) return {};
     E4R_TRY(child_, Child::start(command));
     return {};
   }
 
-  // Waits a moment; whether it is over.
+  // Waits for `moment`. Returns whether the recording is over.
   bool wait(std::chrono::milliseconds moment) {
     if (child_)
       status_ = child_->wait(moment);
@@ -101,7 +101,7 @@ class Ending {
     return false;
   }
 
-  // A command is not ended for the recording's sake.
+  // The recording has failed, but the command may finish.
   void let_the_command_end() {
     while (child_ && !status_) status_ = child_->wait(std::chrono::seconds(1));
   }
@@ -112,7 +112,7 @@ class Ending {
   }
 
  private:
-  // A command is asked to end, and given a while for it.
+  // Asks the command to end and waits for it. Returns whether the recording is over.
   bool interrupt(const char* reason, int signal) {
     constexpr std::chrono::seconds kPatience{10};
     reason_ = reason;
@@ -139,7 +139,7 @@ std::string status_line(const record::SoFar& now, double seconds, double rate) {
                      format_count(now.lost), format_size(now.file_bytes), now.buffer_kb);
 }
 
-// Tells each note of a recorder once.
+// Prints each note of a recorder once.
 class Notes {
  public:
   void tell(const record::Recorder& recorder, Progress* progress = nullptr) {
@@ -151,7 +151,7 @@ class Notes {
   std::size_t told_ = 0;
 };
 
-// Records until it is over.
+// Records until the end.
 Status follow(record::Recorder& recorder, Ending& ending, Progress& progress, Notes& notes) {
   constexpr std::chrono::milliseconds kTick{50};
   const Clock::time_point began = Clock::now();
@@ -190,7 +190,7 @@ void tell_end(const record::Recorder& recorder, const Options& options,
                     format_count(lost), cpus));
 }
 
-// Before anything is begun.
+// Checks the command before any work is done.
 Status check_command(const std::vector<std::string>& command) {
   if (command.empty()) return {};
   const std::string& program = command.front();
@@ -220,7 +220,8 @@ Result<int> run(const Options& options) {
     recorder->abandon();
     return std::move(failed).error();
   }
-  // Not the command's: who reads the buffers must not wait for those who fill them.
+  // Raises only this process's priority, not the command's: the reader of the buffers must not wait
+  // for the processes that fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
   if (Status failed = follow(*recorder, ending, progress, notes); !failed.ok()) {
     progress.wipe();

@@ -23,8 +23,8 @@ namespace cmd_replay {
 namespace {
 
 struct Options : InputArguments {
-  std::string workload;  // instead of a trace
-  std::string policies;  // empty: the recorded kernel's and its neighbours
+  std::string workload;  // used instead of a trace
+  std::string policies;  // if empty: the recorded kernel's policy and its neighbours
   std::string html;
   std::string decisions;
   std::string perfetto;
@@ -48,7 +48,7 @@ Status print(const report::ReplayReport& report, const Options& options, const O
   return {};
 }
 
-// The start image with the block bitmaps that the replay ended with.
+// Writes the start image with the block bitmaps at the end of the replay.
 Status write_image(const OutputName& out, const app::Inputs& inputs, const replay::Engine& engine) {
   std::vector<std::uint64_t> words;
   return image::write_with_bitmaps(inputs.image_path, out,
@@ -59,7 +59,8 @@ Status write_image(const OutputName& out, const app::Inputs& inputs, const repla
                                    });
 }
 
-// The requests of the recorded kernel and of each policy. `names`: keeps the texts.
+// The requests of the recorded kernel and of each policy. `names` holds the strings that the result
+// refers to.
 std::vector<exports::Series> series_of(const app::Comparison& comparison,
                                        std::vector<std::string>& names) {
   for (const results::Outcome& run : comparison.report.runs)
@@ -71,13 +72,13 @@ std::vector<exports::Series> series_of(const app::Comparison& comparison,
   return out;
 }
 
-// The free space of the groups that a series ended with; null: not known.
+// The groups' free space at the end of a series; null if it is unknown.
 const std::vector<stats::GroupFree>* end_of(const report::ReplayReport& report, std::size_t run) {
   if (run > 0) return &report.runs[run - 1].free.space.groups;
   return report.kernel && report.kernel->run ? &report.kernel->run->free.space.groups : nullptr;
 }
 
-// The table of decisions, and the timeline.
+// Writes the table of decisions and the timeline.
 Status write_exports(const Options& options, const app::Comparison& comparison,
                      const Outputs& outputs, Progress& progress) {
   std::vector<std::string> names;
@@ -99,7 +100,7 @@ Status write_exports(const Options& options, const app::Comparison& comparison,
   return {};
 }
 
-// The option's name may be taken for one of an input, so what is there is kept.
+// A user may take the option for that of an input, so an existing file is not overwritten.
 Status check_new(const std::string& table) {
   std::error_code ec;
   if (table.empty() || !std::filesystem::is_regular_file(table, ec)) return {};
@@ -126,7 +127,7 @@ Result<Outputs> declare_files(const Options& options) {
   return outputs;
 }
 
-// Reads names and numbers. The Error is one of usage.
+// Parses names and numbers. An Error is a usage error.
 Status resolve(Options& options) {
   app::RunSpec& spec = options.spec;
   if (!options.policies.empty()) {
@@ -191,7 +192,7 @@ Result<int> run(Options& options) {
 }
 
 Status take_files(const std::string& text, Options& options) {
-  constexpr std::size_t kFiles = 10;  // where no number is given
+  constexpr std::size_t kFiles = 10;  // if no number is given
   const auto number = text.empty() ? Result<std::uint64_t>(kFiles) : parse_u64(text);
   if (!number.ok() || *number == 0)
     return error(

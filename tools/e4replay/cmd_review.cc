@@ -68,7 +68,7 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
   return out;
 }
 
-// What conditions may name: the figures of --with, and of --base.
+// The names that conditions may use: the figures of --with and those of --base.
 app::FigureNames figure_names(const review::ReviewOptions& chosen) {
   app::FigureNames out;
   for (const char* side : {"", "with:", "base:"})
@@ -78,7 +78,7 @@ app::FigureNames figure_names(const review::ReviewOptions& chosen) {
   return out;
 }
 
-// What conditions are applied to: the cases that were compared.
+// The cases to which conditions are applied: those that were compared.
 std::vector<app::FigureCase> figure_cases(const review::Review& review) {
   const std::size_t rows = results::rows(results::Teller::review).size();
   std::vector<app::FigureCase> out;
@@ -92,13 +92,13 @@ std::vector<app::FigureCase> figure_cases(const review::Review& review) {
       made.figures[2 * rows + figure.row->index] = figure.base;
     };
     for (const review::Figure& figure : one.figures) put(figure, figure.with);
-    // Times of code that decides alike differ by noise alone.
+    // If both sides decide alike, times differ only by noise.
     for (const review::Figure& figure : one.alike_times) put(figure, figure.base);
   }
   return out;
 }
 
-// What is wrong with the command line, if anything is.
+// Checks the command line and fills `chosen`.
 Status choose(const Options& options, review::ReviewOptions& chosen) {
   E4R_CHECK(choose_sides(options, chosen.base, chosen.with));
   if (!(options.aged >= 0) || options.aged > 1000)
@@ -128,7 +128,7 @@ Result<Outputs> declare_files(const Options& options, const review::ReviewOption
   return outputs;
 }
 
-// The command for a shell, without where its documents go.
+// The command, quoted for a shell, without the options for output documents.
 std::vector<std::string> command_of(const Options& options) {
   std::vector<std::string> out = {"e4replay", "review"};
   const auto add = [&out](const char* option, const std::string& value) {
@@ -165,7 +165,7 @@ Status print(const review::Review& review, const Options& options, const Outputs
   return {};
 }
 
-// The exit status, with the line that says why it is not 0.
+// Returns the exit status, and prints why it is not 0.
 Result<int> status_of(const review::Review& review, const Options& options,
                       const review::ReviewOptions& chosen) {
   bool failed = false;

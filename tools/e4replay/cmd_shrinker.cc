@@ -202,12 +202,12 @@ Result<std::vector<const shrinker::ReclaimModel*>> parse_models(const std::strin
   return out;
 }
 
-// What was not understood, in front of what else may be at fault.
+// Lists what was not understood, to be printed before other possible causes.
 std::string in_the_way(const std::vector<std::string>& lines) {
   return lines.empty() ? "" : fmt::format("{}; ", fmt::join(lines, "; "));
 }
 
-// The Error of a model that does not follow the recorded kernel.
+// Returns an Error if the model does not follow the recorded kernel.
 Status check_agreement(const ShrinkerReport& report) {
   const shrinker::CacheAgreement& a = report.recorded.agreement;
   const auto percent = percent_same(a);

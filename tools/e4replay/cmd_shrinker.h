@@ -9,17 +9,18 @@
 
 namespace e4r::tools {
 
-// What `e4replay shrinker` says: how the model of the recorded kernel agrees, and what each model
-// makes of the trace.
+// The report of `e4replay shrinker`: how far the model of the recorded kernel agrees, and the
+// result of each model.
 struct ShrinkerReport {
   std::string trace;
-  std::vector<std::string> not_understood;  // what of it was skipped, a line each
+  std::vector<std::string> not_understood;  // parts of the trace that were skipped, one line each
   shrinker::Replay recorded;
   std::vector<shrinker::ReclaimOutcome> runs;
 };
 
-// How many of the calls, or of the lookups if that is less, the model decided as recorded; nothing
-// without calls. There are a thousand lookups for a call: together they would hide a wrong model.
+// The share of the recorded calls, or of the lookups if that is less, in which the model agrees
+// with the recording. Nothing if there are no calls. There are a thousand lookups for each call, so
+// a common share would hide a wrong model.
 [[nodiscard]] std::optional<double> percent_same(const shrinker::CacheAgreement& agreement);
 
 [[nodiscard]] std::string shrinker_text(const ShrinkerReport& report);

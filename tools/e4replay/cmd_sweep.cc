@@ -43,7 +43,7 @@ struct Options {
   std::string kernel_log;
 };
 
-// What the command line asks for.
+// The parsed command line.
 struct Wanted {
   sweep::Plan plan;
   sweep::PointRange range;
@@ -135,7 +135,7 @@ Result<int> tell_result(const Options& options, const Outputs& outputs, const Wa
   return kDone;
 }
 
-// What a sweep writes; its directory need not be there yet.
+// Declares the files that a sweep writes. The directory need not exist yet.
 Status declare_writes(const Options& options, Outputs& outputs) {
   std::error_code failed;
   if (std::filesystem::is_directory(options.directory, failed))
@@ -179,7 +179,7 @@ Result<int> sweep_all(const Options& options, Wanted wanted) {
   return tell_result(options, outputs, wanted, sweeper->figures());
 }
 
-// The sweep's words for a shell, except the words that each job has of its own.
+// The arguments of the sweep, quoted for a shell, except for those that differ between jobs.
 std::string command_of(const Options& options) {
   std::string out = "sweep";
   for (const std::string& capture : options.captures) out += " " + shell_quote(capture);

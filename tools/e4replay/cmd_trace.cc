@@ -39,7 +39,7 @@ std::string seconds(std::uint64_t ns) {
   return fmt::format("{:.6f}", static_cast<double>(ns) / kSecond);
 }
 
-// "label   value" lines. Values may be anybody's text.
+// Lines of the form "label   value". Values may contain foreign text.
 class Lines {
  public:
   template <class... A>
@@ -97,7 +97,7 @@ std::string lost_text(const TraceSummary& s) {
   return out;
 }
 
-// What the list of obstacles says is not said twice.
+// Leaves out notes that are also in the list of obstacles.
 std::vector<std::string> notes_of(const Inspection& info) {
   std::vector<std::string> out = info.notes;
   std::erase_if(out, [&](const std::string& note) {
@@ -187,7 +187,7 @@ boost::json::object info_json(const Inspection& info) {
 namespace cmd_trace {
 namespace {
 
-// The options that every subcommand which reads a trace has.
+// The options of every subcommand that reads a trace.
 struct TraceInput {
   std::string path;
   ReadOptions open;
@@ -210,7 +210,7 @@ struct TraceInput {
         .type_name("GEN");
   }
 
-  // An option's callback: what does not parse is a usage error.
+  // A callback for an option: a value that cannot be parsed is a usage error.
   template <class T, class Set>
   static std::function<Status(const std::string&)> parsed(Result<T> (*parse)(std::string_view),
                                                           Set set) {
@@ -233,12 +233,12 @@ struct Info {
   std::string json;
 };
 
-// What a capture says of its recording.
+// What a capture says about its own recording.
 Result<KnownOfRecording> known_of(const std::string& path) {
   KnownOfRecording known;
   if (!capture::is_capture(path)) return known;
-  // `record` switches all events on that are wanted, and says so; of a mounted file system it
-  // reads mb_groups first, and the kernel loads every buddy for that.
+  // `record` switches on all events that it wants, and says so in the capture. If the file system
+  // was mounted, `record` read mb_groups first, which made the kernel load every buddy.
   E4R_TRY(const auto capture, capture::Capture::open(path));
   known.every_event = !capture.start().events.empty();
   known.buddies_loaded = capture.text(capture::text_name::kStartGroups) != nullptr ||
@@ -248,7 +248,7 @@ Result<KnownOfRecording> known_of(const std::string& path) {
 
 Result<Inspection> inspect_file(const Info& options) {
   ReadOptions open = options.input.open;
-  open.needed = KindSet::none();  // it says what cannot be read
+  open.needed = KindSet::none();  // the report says what cannot be read
   open.late_generation = true;
   E4R_TRY(const KnownOfRecording known, known_of(options.input.path));
   E4R_TRY(const auto trace, app::open_events(options.input.path, open));
@@ -274,11 +274,11 @@ Result<int> run_info(const Info& options) {
 struct Convert {
   TraceInput input;
   std::string output;
-  std::string image;  // to put into a capture, or to write of one
+  std::string image;  // is put into a capture, or is written from one
   bool anonymize = false;
 };
 
-// Reads `input`, writes what `keep` wants to `output`, and says how it went.
+// Reads `input`, writes the events selected by `keep` to `output`, and reports the result.
 Result<int> copy(const TraceInput& input, const OutputName& output, const EventFilter& keep) {
   E4R_TRY(const auto source, app::open_events(input.path, input.open));
   E4R_TRY(const auto writer, TraceWriter::create(output));
@@ -290,7 +290,8 @@ Result<int> copy(const TraceInput& input, const OutputName& output, const EventF
   return kDone;
 }
 
-// Into a capture, an image is an input; of a capture, it is an output, with what lies beside.
+// If a capture is made, the image is an input. If a capture is converted, it is an output, like the
+// files next to the trace.
 Result<Outputs> declare_files(const Convert& options, bool to_capture) {
   Outputs outputs;
   app::declare_trace_reads(options.input.path, outputs);

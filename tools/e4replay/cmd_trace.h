@@ -9,7 +9,7 @@
 
 namespace e4r::tools {
 
-// What `e4replay trace info` says about a trace.
+// The text of `e4replay trace info` about a trace.
 [[nodiscard]] std::string info_text(const trace::Inspection& info);
 // The value of "trace" in the JSON of schema e4replay-trace-info/1.
 [[nodiscard]] boost::json::object info_json(const trace::Inspection& info);

@@ -40,7 +40,7 @@ Result<Outputs> declare_files(const Options& options) {
   return outputs;
 }
 
-// Reads the policy's name. The Error is one of usage.
+// Parses the policy's name. An Error is a usage error.
 Status resolve(Options& options) {
   if (!options.policy.empty()) {
     E4R_TRY(const allocator::Policy* policy, app::parse_policy(options.policy));

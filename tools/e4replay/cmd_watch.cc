@@ -50,12 +50,12 @@ struct Options {
   bool json = false;
   bool lines = false;
   milliseconds every{0};
-  milliseconds most{0};  // 0: no end
+  milliseconds most{0};  // 0: unlimited
   std::optional<watch::ListenAddress> address;
   watch::ShownFigures figures = {};
 };
 
-// A time, or else a size.
+// Parses a time or a size.
 Status parse_keep(const std::string& text, watch::FlightRecorder::Limits& out) {
   constexpr std::uint64_t kDefault = std::uint64_t{256} << 20, kLeast = std::uint64_t{1} << 20;
   out = {0, kDefault};
@@ -89,7 +89,7 @@ Status parse_incidents(Options& o) {
   return {};
 }
 
-// What is wrong with the command line, if anything is.
+// Checks the command line and fills the other options.
 Status parse(Options& o) {
   if (!o.policies.empty()) {
     E4R_TRY(o.watch.shadows, app::parse_policies(o.policies));
@@ -126,12 +126,12 @@ Status parse(Options& o) {
   return parse_incidents(o);
 }
 
-// Shows reports, one after the other.
+// Prints reports one after another.
 class Screen {
  public:
   Screen(bool json, const watch::ShownFigures& figures) : json_(json), lines_(figures) {}
 
-  // Standard output may be a pipe that somebody reads line by line.
+  // Flushes, because standard output may be a pipe whose reader reads line by line.
   Status show(const watch::Report& report) {
     if (json_) {
       names_.look_up(report);
@@ -157,7 +157,7 @@ bool has_figures(const watch::Report& report) {
          report.picture->columns.front().of(watch::Window::start);
 }
 
-// The full-screen page, where a user sees it. Null: lines.
+// Opens the full-screen page if a user can see it. Returns null if lines are to be printed.
 std::unique_ptr<watch::Terminal> open_page(const Options& options) {
   if (options.json || options.lines || options.once) return nullptr;
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return nullptr;
@@ -181,7 +181,7 @@ Result<int> run(const Options& options) {
   tell_broken_pipes();
   E4R_TRY(const auto metrics, WatchMetrics::open(options.metrics, options.address));
   E4R_TRY(const auto watcher, watch::Watcher::start(options.watch));
-  // Who reads the buffers must not wait for those who fill them.
+  // The reader of the buffers must not wait for the processes that fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
   if (auto page = open_page(options))
     return run_page(*watcher, std::move(page), *metrics, stop, options);

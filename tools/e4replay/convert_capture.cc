@@ -29,10 +29,10 @@
 namespace e4r::tools {
 namespace {
 
-// mke2fs makes no file system with a journal in less than about half of it.
+// mke2fs makes no file system with a journal that is smaller than about half of this.
 constexpr std::uint64_t kLeastBytes = 8 << 20;
 
-// Of a file system that is the same whenever it is made.
+// The UUID for a repeatable file system.
 constexpr const char* kFixedUuid = "e4e4e4e4-e4e4-4e4e-8e4e-e4e4e4e4e4e4";
 
 }  // namespace
@@ -65,7 +65,7 @@ Status SourceImage::make_in(std::uint64_t bytes, const std::string& size,
   }
   std::string program = mke2fs;
   if (repeatable) {
-    // mke2fs takes the time from this.
+    // mke2fs uses this as the current time.
     arguments.insert(arguments.begin(), {"env", "E2FSPROGS_FAKE_TIME=1577836800"});
     arguments[2] = mke2fs;
     arguments.insert(arguments.end(), {"-U", kFixedUuid});
@@ -104,7 +104,7 @@ Result<SourceImage> SourceImage::make_like(std::uint64_t bytes,
   out.path_ = out.made_.path();
   if (::ftruncate(out.made_.get(), static_cast<off_t>(bytes)) != 0)
     return error("{} of {} bytes: {}", output.path(), bytes, errno_text(errno));
-  // mke2fs takes the time from E2FSPROGS_FAKE_TIME.
+  // mke2fs uses E2FSPROGS_FAKE_TIME as the current time.
   std::vector<std::string> words = {
       "env",
       "E2FSPROGS_FAKE_TIME=1577836800",
@@ -140,23 +140,23 @@ using capture::Capture;
 using capture::CaptureWriter;
 using capture::MemoryImage;
 
-// What lies beside a trace, and what a capture calls it.
+// The suffixes of the files next to a trace, and their names in a capture.
 constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
     {"tunables", names::kTunables},
     {"mb_groups", names::kEndGroups},
     {"mb_stats", names::kEndStats},
 }};
 
-// What becomes a capture.
+// The parts from which a capture is made.
 struct Material {
-  std::optional<Capture> capture;  // the input, if it is one
-  MemoryImage image;               // a copy, to be changed
-  std::string image_path;          // empty: not given
+  std::optional<Capture> capture;  // only if the input is a capture
+  MemoryImage image;               // a copy that may be changed
+  std::string image_path;          // empty if not given
   capture::StartFacts start;
   capture::EndFacts end;
 };
 
-// The bookkeeping blocks of an image, in memory.
+// Copies the metadata blocks of an image into memory.
 Result<MemoryImage> copy_of(const std::string& path) {
   E4R_TRY(const auto blocks, capture::StartImage::read(path));
   MemoryImage out;
@@ -195,7 +195,7 @@ Result<Material> gather(const CaptureConversion& conversion) {
   return out;
 }
 
-// The texts of a capture, or what lies beside a trace, under the names that a capture has for them.
+// The texts of a capture, or of the files next to a trace, under their names in a capture.
 Result<std::vector<std::pair<std::string, std::string>>> texts_of(
     const CaptureConversion& conversion, const Material& material) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -223,7 +223,7 @@ Status write_texts(const CaptureConversion& conversion, const Material& material
   return {};
 }
 
-// As many stream goals as the recorded kernel kept (StreamGoals).
+// The number of stream goals that the recorded kernel kept (StreamGoals).
 Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32_t possible_cpus,
                                    std::uint32_t groups) {
   if (trace.streams_without_start == 0) return 1u;
@@ -234,7 +234,7 @@ Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32
   return std::max(std::min(possible_cpus, (groups + 3) / 4), 1u);
 }
 
-// What is needed to give inodes other numbers.
+// Makes the object that renumbers inodes.
 Result<capture::Anonymizer> anonymizer(const Material& material, const trace::PackedTrace& trace) {
   image::OpenOptions open;
   open.load_bitmaps = false;
@@ -249,11 +249,11 @@ Result<capture::Anonymizer> anonymizer(const Material& material, const trace::Pa
   return capture::Anonymizer(options);
 }
 
-// The events to write: as they are read, or held in memory.
+// The events to write: either read one by one, or held in memory.
 struct Events {
   std::unique_ptr<trace::Trace> read;
   std::optional<trace::PackedTrace> held;
-  std::unique_ptr<trace::EventSource> cursor;  // of held
+  std::unique_ptr<trace::EventSource> cursor;  // reads `held`
   [[nodiscard]] trace::EventSource& source() const { return read ? *read : *cursor; }
   [[nodiscard]] const trace::TraceSummary& facts() const {
     return read ? read->summary() : held->summary();
@@ -263,7 +263,7 @@ struct Events {
   }
 };
 
-// Reads the events of the image's device; the trace may have others.
+// Reads the events of the image's device; the trace may contain others.
 Result<trace::PackedTrace> events_of_image(const CaptureConversion& conversion,
                                            const Material& material) {
   image::OpenOptions open;
@@ -277,8 +277,8 @@ Result<trace::PackedTrace> events_of_image(const CaptureConversion& conversion,
   return packed;
 }
 
-// The input's events, from the capture that is open already if it is one. An anonymizer needs them
-// in memory, since it reads them before they are written.
+// The input's events. If the input is a capture, uses the one that is already open. An anonymizer
+// needs the events in memory, because it reads them before they are written.
 Result<Events> events_of(const CaptureConversion& conversion, const Material& material) {
   Events out;
   if (!material.capture && !material.image_path.empty()) {
@@ -372,7 +372,8 @@ Status write_files_of_capture(const CaptureConversion& conversion) {
                         conversion.outputs.name_of(app::name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
-  // Counts of a kernel that had counted before cannot be compared with the counts of a trace.
+  // If the kernel had counted before the recording, its counts cannot be compared with those of the
+  // trace.
   if (quiet) E4R_CHECK(write(names::kEndGroups, "mb_groups"));
   if (quiet && capture.text(names::kStartStats) == nullptr)
     E4R_CHECK(write(names::kEndStats, "mb_stats"));

@@ -10,26 +10,26 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// What a file system is aged from.
+// Images to age from.
 namespace e4r::tools {
 
-// An image to read: an existing one, or a new one without a name, so that nothing is left of it
-// however the program ends.
+// An image to read: an existing one, or a new one without a name, which disappears even if the
+// program crashes.
 class SourceImage {
  public:
-  // An existing image; or, by a size such as "10G", a file system that mke2fs makes on the disk of
-  // the aged image.
+  // Opens an existing image. If `target` is a size such as "10G", makes a file system on the same
+  // disk as the aged image.
   [[nodiscard]] static Result<SourceImage> open(const std::string& target,
                                                 const OutputName& output);
-  // A file system of the size, in `directory`. `block_size` in bytes; 0: mke2fs chooses.
-  // `repeatable`: the same bytes each time, whatever the time is.
+  // Makes a file system of that size in `directory`. `block_size` is in bytes; if it is 0, mke2fs
+  // chooses. With `repeatable`, the bytes are the same each time, at any time of day.
   [[nodiscard]] static Result<SourceImage> make(const std::string& size,
                                                 const std::string& directory,
                                                 std::uint32_t block_size = 0,
                                                 bool repeatable = false);
 
-  // A file system of that many bytes on the disk of `output`. `arguments` are mke2fs's; `extended`
-  // is added to those of its -E: ",stride=4". The bytes are the same each time.
+  // Makes a file system of `bytes` bytes on the disk of `output`. `arguments` are passed to mke2fs;
+  // `extended` is appended to its -E: ",stride=4". The bytes are the same each time.
   [[nodiscard]] static Result<SourceImage> make_like(std::uint64_t bytes,
                                                      const std::vector<std::string>& arguments,
                                                      const std::string& extended,
@@ -45,26 +45,30 @@ class SourceImage {
   std::string path_;
 };
 
-// Whether a file system of that size can be aged: the error says how large it must be.
+// Returns the size if a file system of that size can be aged. Otherwise the Error says how large it
+// must be.
 [[nodiscard]] Result<std::uint64_t> parse_start_size(const std::string& size);
 
-// Between a capture (.e4c) and a trace with files beside it, or from one capture to another.
+// A conversion between a capture (.e4c) and a trace with files next to it, or from one capture to
+// another.
 struct CaptureConversion {
   std::string input;
-  trace::ReadOptions open;  // of the input's events
+  trace::ReadOptions open;  // how to read the input's events
   std::string output;
-  std::string image;  // the start image: to read, or to write
+  std::string image;  // the start image, which is read or written
   bool anonymize = false;
-  Outputs outputs = {};  // where all of what is written has been declared
+  Outputs outputs = {};  // all files that are written must have been declared here
 };
 
-// Makes a capture of a trace, what lies beside it, and the image; or of a capture. Says so.
+// Makes a capture from a trace, the files next to it, and the image; or from a capture. Prints what
+// it has done.
 [[nodiscard]] Status make_capture(const CaptureConversion& conversion);
 
-// The files that write_files_of_capture() may write beside a trace of that name.
+// The files that write_files_of_capture() may write next to a trace with that name.
 [[nodiscard]] std::vector<std::string> files_beside(const std::string& trace);
 
-// Writes what a capture holds beside its events: the image, and its texts under the output's name.
+// Writes the parts of a capture other than its events: the image, and its texts in files named
+// after the output.
 [[nodiscard]] Status write_files_of_capture(const CaptureConversion& conversion);
 
 }  // namespace e4r::tools

@@ -8,13 +8,15 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// The option --kernel-log of commands that take policies: what the kernels among them print.
+// The option --kernel-log of commands that take policies: keeps what kernels among the policies
+// print.
 namespace e4r::tools {
 
 void declare_kernel_log(CommandLine& app, std::string& file);
 
-// Runs the command, and then writes to the file what its kernels printed, however the command
-// ended. "": nothing is kept. The command itself refuses a file that it cannot write (Outputs).
+// Runs the command, then writes everything that its kernels printed to the file, even if the
+// command failed. If `file` is empty, nothing is kept. The command itself refuses a file that it
+// cannot write (Outputs).
 [[nodiscard]] Result<int> with_kernel_log(const std::string& file,
                                           const std::function<Result<int>()>& run);
 

@@ -9,7 +9,7 @@
 
 namespace e4r::tools {
 
-// One per cmd_*.cc.
+// One for each cmd_*.cc.
 const Command& age_command();
 const Command& freefrag_command();
 const Command& hunt_command();
@@ -27,8 +27,9 @@ const Command& verify_command();
 const Command& watch_command();
 
 std::span<const Command> commands() {
-  // In the order in which a newcomer needs them: the question, whether to believe the answer, one's
-  // own file system instead of a bundled one; then what looks at files, and the rest.
+  // In the order in which a new user needs them: first to answer the question, then to see whether
+  // the answer can be trusted, then for the user's own file system instead of a bundled one, then
+  // commands that examine files, then the rest.
   static const std::array kTable = {
       replay_command(), verify_command(),   review_command(), record_command(),
       watch_command(),  sweep_command(),    hunt_command(),   kernel_command(),

@@ -134,11 +134,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The directories with captures, each named relative to the installation or to the source tree.
+// The directories with captures, relative to the installation and to the source tree.
 constexpr const char* kCaptures[] = {"share/e4replay/captures", "traces"};
 constexpr const char* kCorpus[] = {"share/e4replay/corpus", "traces/corpus"};
 
-// Returns the first of the directories beside or above this program that has a MANIFEST, or "".
+// Returns the first of these directories, next to or above this program, that has a MANIFEST, or
+// "".
 fs::path find_directory(const char* const (&names)[2]) {
   std::error_code failed;
   fs::path at = fs::read_symlink("/proc/self/exe", failed);
@@ -183,7 +184,7 @@ Result<std::vector<std::string>> captures_in(const std::string& directory) {
 
 namespace {
 
-// An option whose text is checked when the command line is read.
+// Adds an option whose value is checked when the command line is parsed.
 template <class T>
 DeclaredOption add_checked(CommandLine& app, const char* name, std::string& value,
                            Result<T> (*parse)(std::string_view), const char* meaning) {

@@ -11,16 +11,16 @@
 
 namespace e4r::tools {
 
-// Where the metrics of a watch go: a file, a port, both, or nowhere.
+// The destinations of a watch's metrics: a file, a port, both, or none.
 class WatchMetrics {
  public:
-  // `file`: empty for no file. The Error says which of both cannot be had.
+  // `file` is empty for no file. The Error says which of the two could not be opened.
   [[nodiscard]] static Result<std::unique_ptr<WatchMetrics>> open(
       const std::string& file, const std::optional<watch::ListenAddress>& listen);
 
-  // Shows the report's figures. Adds to its notes what went wrong meanwhile.
+  // Publishes the report's figures. Adds problems that have occurred meanwhile to its notes.
   void take(watch::Report& report);
-  // Likewise with the last report: nothing is followed any more.
+  // Publishes the last report, which says that nothing is followed any more.
   void end(watch::Report& report);
 
  private:

@@ -11,8 +11,8 @@
 
 namespace e4r::tools {
 
-// Shows a full-screen page until the user ends it, `stop` is set, the file system is unmounted, or
-// the time is up (0: never). Afterwards, repeats what happened meanwhile as warnings.
+// Shows a full-screen page until the user quits, `stop` is set, the file system is unmounted, or
+// the time is up (0: unlimited). Afterwards, repeats the notes of that time as warnings.
 [[nodiscard]] Status run_watch_page(watch::Watcher& watcher,
                                     std::unique_ptr<watch::Terminal> terminal,
                                     WatchMetrics& metrics, const watch::ShownFigures& figures,

@@ -8,7 +8,7 @@ namespace {
 
 using completion::ValueCompletion;
 
-// How to complete the values of mke2fs's own options: files, and types of file systems.
+// How to complete the values of mke2fs's own options: files, and file system types.
 ValueCompletion value_of(char letter) {
   ValueCompletion out;
   switch (letter) {

@@ -77,7 +77,8 @@ void complain(const std::string& message) {
   print_line(stderr, "mke2fs-lazy: {}", message);
 }
 
-// mke2fs takes the file-system type from its name, so mkfs.ext4-lazy calls it mkfs.ext4.
+// mke2fs derives the file system type from the name under which it is called, so mkfs.ext4-lazy
+// calls it mkfs.ext4.
 std::string name_for_mke2fs(const char* argv0) {
   std::string name = argv0;
   name.erase(0, name.find_last_of('/') + 1);
@@ -109,7 +110,7 @@ Result<MkfsOutcome> finish(Target& target, const MkfsOptions& options) {
       });
 }
 
-// Why the outcome is not what was asked for; empty if it is.
+// Why the outcome is not the requested one; empty if it is.
 std::string shortcoming(const MkfsOptions& options, const MkfsOutcome& outcome,
                         const std::string& path) {
   if (outcome.zeroing.stopped)
@@ -142,8 +143,8 @@ void print_outcome(const MkfsOptions& options, const MkfsOutcome& outcome, Targe
       {target.path(), target.is_block_device(), target.size(), allocated.ok() ? *allocated : 0}));
 }
 
-// Locks the device from before mke2fs to the end, if it exists already. mke2fs complains if it is
-// neither an image nor a device.
+// Locks the device, if it already exists, from before mke2fs starts until the end. mke2fs itself
+// reports a path that is neither an image nor a device.
 Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   std::error_code failed;
   const auto type = std::filesystem::status(options.device, failed).type();
@@ -154,8 +155,8 @@ Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   return lock;
 }
 
-// Opens the new file system for writing as mke2fs would: with the same undo file, and as its only
-// host.
+// Opens the new file system for writing as mke2fs would: with the same undo file, and as the only
+// host that uses it.
 Result<std::unique_ptr<Target>> open_made(const MkfsOptions& options, const UndoFile& undo) {
   E4R_TRY(std::unique_ptr<Target> target,
           Target::open(lazyinit::name_of({options.device, options.offset}), Target::Access::write));
@@ -186,7 +187,7 @@ Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock,
   return kFailed;
 }
 
-// What became of the tables that mke2fs itself was told to initialise.
+// Checks the tables that mke2fs itself was told to initialise.
 Result<int> judge_mke2fs(const std::string& mke2fs, const MkfsOptions& options) {
   E4R_TRY(const auto target,
           Target::open(lazyinit::name_of({options.device, options.offset}), Target::Access::read));
@@ -206,7 +207,8 @@ Result<int> judge_mke2fs(const std::string& mke2fs, const MkfsOptions& options) 
                format_count(flagged), format_count(all));
 }
 
-// The work after a mke2fs that has initialised the tables itself: the mount option is left.
+// The work that is left after an mke2fs that has initialised the tables itself: setting the mount
+// option.
 Result<int> after_native(const std::string& mke2fs, const MkfsOptions& options,
                          lazyinit::ImageLock lock, const UndoFile& undo) {
   if (options.init_itable) {
@@ -233,7 +235,7 @@ int refuse(const Error& why, int status) {
   return status;
 }
 
-// After a failure: names write_unreadable if the device cannot be read.
+// After a failure, suggests write_unreadable if the device cannot be read.
 void advise(const MkfsOptions& options) {
   if (!options.changes_tables() || options.write_unreadable) return;
   const auto target = Target::open(options.device, Target::Access::read);

@@ -89,13 +89,13 @@ namespace {
 
 using lazyinit::Target;
 
-// What mke2fs derives from a device, and cannot derive from a file.
+// Values that mke2fs derives from a device, but cannot derive from a file.
 struct Derived {
   std::uint64_t block_size = 0;
   std::uint64_t stride = 0, stripe_width = 0;  // in blocks; 0 if not given
 };
 
-// The number behind the first `label` in the text; 0 if there is no such number.
+// The number after the first `label` in the text; 0 if there is no such number.
 std::uint64_t number_behind(const std::string& text, std::string_view label) {
   const std::size_t at = text.find(label);
   if (at == std::string::npos) return 0;
@@ -145,7 +145,7 @@ class Rehearsal {
     return first;
   }
 
-  // Files are copied block by block, to places that the rehearsal does not show.
+  // With -d, mke2fs copies files block by block, to places that the rehearsal does not show.
   [[nodiscard]] Status check_root() const {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (!options_.root_at || derived_.block_size >= page) return {};
@@ -183,7 +183,7 @@ Result<MadeReadable> make_readable(const std::string& mke2fs, const std::string&
   const bool is_there = options.device_at && ::stat(options.device.c_str(), &st) == 0 &&
                         (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
   if (!is_there) return MadeReadable();
-  // mke2fs opens the device exclusively, so this program must not hold it open meanwhile.
+  // mke2fs opens the device exclusively, so this program must close it before mke2fs runs.
   std::uint64_t size = 0;
   {
     E4R_TRY(const std::unique_ptr<Target> target,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// e4replay-policy-test: tests policies, also from files, against the rules for every policy.
+// e4replay-policy-test: tests policies, including those from files, against the rules that every
+// policy must obey.
 #include <fmt/format.h>
 #include <getopt.h>
 
@@ -19,7 +20,7 @@ namespace e4r::tools {
 namespace {
 
 constexpr const char* kName = "e4replay-policy-test";
-constexpr std::size_t kMostComplaints = 3;  // shown per check
+constexpr std::size_t kMostComplaints = 3;  // shown for each check
 
 constexpr const char* kHelp =
     "usage: e4replay-policy-test [OPTION]... POLICY...\n"
@@ -49,7 +50,7 @@ struct Tally {
   unsigned failed = 0;
 };
 
-// Prints the check's line, and its complaints below it.
+// Prints a line for the check, and its complaints below it.
 class CheckLine {
  public:
   explicit CheckLine(std::string_view name) : name_(name) {}

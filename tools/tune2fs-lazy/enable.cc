@@ -24,7 +24,7 @@ struct Options {
   bool trust_discard = false;
 };
 
-// The features that tune2fs -O has to set; empty if tune2fs is not needed.
+// The features that tune2fs -O must set; empty if tune2fs is not needed.
 Result<std::string> features_to_set(const Options& options, const lazyinit::ImageLock& lock) {
   E4R_TRY(const OpenedTarget opened, open_to_look(options.image, lock));
   const auto now = opened.tables->file_system().checksums;
@@ -102,8 +102,8 @@ struct Options {
   bool no_progress = false;
 };
 
-// Takes the flags from tables that are not zero. Then zeroes every table without a flag, unless it
-// is zero already.
+// Clears the flags of tables that are not zero. Then zeroes every table without a flag, unless it
+// already is zero.
 Status make_all_zero(const Options& options, const OpenedTarget& opened) {
   const unsigned threads = thread_count(options.threads);
   E4R_TRY(const auto verified,

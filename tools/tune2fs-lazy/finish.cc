@@ -72,7 +72,7 @@ int report(const Options& options, const OpenedTarget& opened,
   return kFailed;
 }
 
-// Refuses options that the kernel's thread cannot heed.
+// Refuses options that the kernel's thread does not support.
 Status refuse_mounted(const Options& options) {
   const std::array<std::pair<bool, const char*>, 7> refused = {
       {{!options.max_rate.empty(), "--max-rate"},
@@ -107,13 +107,13 @@ Result<int> run_mounted(const Options& options, const lazyinit::MountedAt& mount
                         {pace.wait_multiplier, options.image.dry_run, options.no_progress});
 }
 
-// Whether something was asked for that tune2fs does not have.
+// Whether an option was given that tune2fs does not have.
 bool ours_alone(const Options& options) {
   return !options.mult.empty() || !options.max_rate.empty() || options.idle ||
          options.threads != 1 || options.punch || options.pause_on_battery || options.image.dry_run;
 }
 
-// Has tune2fs do it, if it can. Returns false if it cannot.
+// Lets tune2fs do the work if it can. Returns false if it cannot.
 Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock) {
   if (ours_alone(options)) return false;
   const char* command = options.probe ? "probe" : "finish";
@@ -122,7 +122,7 @@ Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock
   {
     E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
     E4R_CHECK(need_checksums(opened));
-    // Like the kernel, libext2fs counts whole blocks only.
+    // Like the kernel, libext2fs counts only whole blocks.
     if (opened.tables->file_system().ends_within_block()) return false;
     if (groups_to_do(*opened.tables).empty()) return false;
   }
@@ -140,7 +140,7 @@ Result<int> run(const Options& options) {
   if (!pace.ok()) return usage_error(pace.error().message);
   if (const auto mounted = lazyinit::find_mount(options.image.image); mounted.ok())
     return run_mounted(options, *mounted, *pace);
-  if (options.image.dry_run) *pace = {};  // a dry run disturbs nobody
+  if (options.image.dry_run) *pace = {};  // a dry run need not be slow
   if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
   E4R_TRY(const bool done, handed_over(options, lock));

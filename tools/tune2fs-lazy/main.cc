@@ -9,7 +9,7 @@
 
 namespace e4r::tools {
 
-// Each file of this directory with a command defines one of these.
+// One for each command, defined in this directory.
 const Command& disable_command();
 const Command& enable_command();
 const Command& finish_command();
@@ -63,8 +63,8 @@ const Program& program() {
 namespace e4r::tools {
 namespace {
 
-// Names the mistake of a user who expects tune2fs's options, since mke2fs-lazy takes those of
-// mke2fs.
+// A user of mke2fs-lazy, which takes mke2fs's options, may expect tune2fs's options here. The
+// message says that they are not accepted.
 int run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))

@@ -24,7 +24,7 @@ namespace {
 constexpr int kTries = 50;
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
 constexpr auto kLookAgain = std::chrono::milliseconds(500);
-// The thread starts within 5 s, and first looks at the block bitmaps of all groups.
+// The thread starts within 5 s, and first reads the block bitmaps of all groups.
 constexpr std::chrono::seconds kPatience{60};
 
 // Sleeps until `end`, or until a signal comes.
@@ -94,7 +94,7 @@ Result<int> watch_mounted(const std::string& path, std::uint64_t seconds) {
 
 namespace {
 
-// Sets another option as long as the object lives, and then restores the old one.
+// Sets another mount option as long as the object lives, and then restores the old one.
 class OtherOption {
  public:
   [[nodiscard]] static Result<OtherOption> set(const MountedAt& mounted, const InitItable& wanted) {
@@ -112,7 +112,7 @@ class OtherOption {
   InitItable before_;
 };
 
-// Waits for the kernel. Returns what is left in the end.
+// Waits for the kernel's thread. Returns the inventory at the end.
 Result<Inventory> wait_for_kernel(const std::string& path, Target& target, Progress& progress) {
   const auto& stop = stop_on_signals(SecondSignal::nothing);
   Pacer pacer;

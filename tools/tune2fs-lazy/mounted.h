@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// The kernel's thread on a mounted file system, watched and driven from here.
+// Watches and controls the kernel's thread on a mounted file system.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace e4r::tools {
 
-// Counts the tables that are done, by the descriptors that the kernel has in memory: the device
-// shows these as its content. A wrong checksum is read again, since the kernel may be writing to
-// the descriptor.
+// Counts the initialised tables according to the descriptors that the kernel has in memory, which
+// are what the device shows. Reads a descriptor with a wrong checksum again, because the kernel may
+// be writing to it.
 [[nodiscard]] Result<lazyinit::Inventory> look_at_mounted(lazyinit::Target& target);
 
 // The pace of the kernel's thread, measured since the first call.
@@ -25,7 +25,7 @@ class Pacer {
   [[nodiscard]] std::string text(const lazyinit::Inventory& now);
   // The time since the last group was done.
   [[nodiscard]] std::chrono::duration<double> idle() const;
-  // Groups without the flag at the first call.
+  // The number of groups without the flag at the first call.
   [[nodiscard]] std::uint64_t left_at_first() const { return first_left_; }
 
  private:
@@ -35,7 +35,7 @@ class Pacer {
   Clock::time_point start_, changed_;
 };
 
-// Groups without ITABLE_ZEROED.
+// The number of groups without ITABLE_ZEROED.
 [[nodiscard]] inline std::uint64_t left_of(const lazyinit::Inventory& i) {
   return i.groups - i.zeroed;
 }
@@ -49,8 +49,8 @@ struct MountedFinish {
   bool dry_run = false;
   bool no_progress = false;
 };
-// For finish: lets the kernel zero tables without a pause, or with this multiplier. Waits for it,
-// and restores the mount's option even when it is stopped. Returns the exit status.
+// For finish: lets the kernel zero tables without a pause, or with this multiplier. Waits for it.
+// Restores the mount's option, even if a signal stops the command. Returns the exit status.
 [[nodiscard]] Result<int> finish_mounted(const std::string& path,
                                          const lazyinit::MountedAt& mounted,
                                          const MountedFinish& options);

@@ -73,7 +73,7 @@ Result<OpenedTarget> open_to_judge(const ImageOptions& options) {
 
 Result<OpenedTarget> open_to_write(const ImageOptions& options, const lazyinit::ImageLock& lock) {
   if (!options.undo.empty()) {
-    // A refusal must not leave an undo file behind.
+    // A refusal must not leave an undo file behind, so the file system is checked first.
     E4R_TRY(const OpenedTarget judged, open_to_judge(options));
   }
   OpenedTarget opened;

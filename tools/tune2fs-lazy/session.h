@@ -21,17 +21,17 @@ namespace e4r::tools {
 
 class CommandLine;
 
-// The arguments that every subcommand has.
+// The arguments of every subcommand.
 struct ImageOptions {
   std::string image;
   bool dry_run = false;  // for subcommands that write
-  std::string undo;      // file for e2undo; empty without --undo
+  std::string undo;      // undo file for e2undo; empty without --undo
 };
 
 // Declares IMAGE, and with `writes` also --dry-run and --undo FILE.
 void declare_image(CommandLine& app, ImageOptions& options, bool writes);
 
-// The action of a subcommand: finds the device that LABEL= or UUID= names, then calls `run`.
+// The action of a subcommand: finds the device for LABEL= or UUID=, then calls `run`.
 template <class Options>
 [[nodiscard]] std::function<Result<int>()> on_image(std::shared_ptr<Options> options,
                                                     Result<int> (*run)(const Options& options)) {
@@ -47,23 +47,23 @@ struct OpenedTarget {
   std::unique_ptr<lazyinit::Tables> tables;
 };
 
-// Opens for reading only. A mounted device is allowed, with a warning that the kernel may know
-// better.
+// Opens the image read-only. A mounted device is allowed, with a warning that the kernel may have
+// newer data.
 [[nodiscard]] Result<OpenedTarget> open_to_read(const ImageOptions& options);
-// Keeps others from changing the image while a command writes. Refuses an image that is in use.
-// With --dry-run it only reads, and holds no lock.
+// Keeps other programs from changing the image while a command writes. Refuses an image that is in
+// use. With --dry-run, only checks that, and holds no lock.
 [[nodiscard]] Result<lazyinit::ImageLock> lock_image(const ImageOptions& options);
 // Refuses what Tables::open() refuses for writing. With --dry-run, writes stay in memory. With
-// --undo, that file first gets what is overwritten.
+// --undo, overwritten content is first saved in that file.
 [[nodiscard]] Result<OpenedTarget> open_to_write(const ImageOptions& options,
                                                  const lazyinit::ImageLock& lock);
-// Opens as open_to_write() does, but makes no undo file: for a look at what is there before the
-// first change.
+// Opens the image as open_to_write() does, but makes no undo file. For commands that examine the
+// image before the first change.
 [[nodiscard]] Result<OpenedTarget> open_to_look(const ImageOptions& options,
                                                 const lazyinit::ImageLock& lock);
-// Opens for reading only, and refuses what open_to_write() refuses.
+// Opens the image read-only, and refuses what open_to_write() refuses.
 [[nodiscard]] Result<OpenedTarget> open_to_judge(const ImageOptions& options);
-// Opens the target alone, as open_to_write() does.
+// Opens only the target, as open_to_write() does.
 [[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(
     const ImageOptions& options, const lazyinit::ImageLock& lock);
 
@@ -71,11 +71,11 @@ struct OpenedTarget {
 [[nodiscard]] const char* name_of(lazyinit::FileSystem::Checksums checksums);
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const OpenedTarget& opened);
-// Warns if the inodes of a group end within a block: the kernel's thread then does its work wrong.
+// Warns if the inodes of a group end within a block: the kernel's thread then makes mistakes.
 void warn_of_partial_block(const OpenedTarget& opened);
-// Refuses a file system whose groups have no flags.
+// Refuses a file system without descriptor checksums, in which groups have no flags.
 [[nodiscard]] Status need_checksums(const OpenedTarget& opened);
-// Parses groups: "7", "3-9", "100-"; "" is all of `count` groups.
+// Parses a range of groups: "7", "3-9", "100-"; "" means all `count` groups.
 struct GroupRange {
   std::uint32_t first = 0, last = 0;
 };
@@ -90,22 +90,22 @@ struct GroupRange {
 // "45 s", "12 min 5 s", "3 h 20 min", "12 days 3 h".
 [[nodiscard]] std::string duration_text(double seconds);
 
-// Refuses to take tables for zero because they read as zeros, on a device where discarded blocks
-// may read otherwise later. --trust-discard allows it.
+// Refuses to treat tables as zeroed only because they read as zeros, on a device where discarded
+// blocks may read differently later. --trust-discard allows it.
 [[nodiscard]] Status may_believe_zeros(const ImageOptions& options, bool trust_discard);
 
-// Groups without ITABLE_ZEROED.
+// Returns the groups without ITABLE_ZEROED.
 [[nodiscard]] std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables);
 
-// Groups whose tables have blocks without any used inode.
+// Returns the groups whose tables have blocks without any used inode.
 [[nodiscard]] std::vector<std::uint32_t> groups_with_unused(const lazyinit::Tables& tables);
 
-// Runs zero_tables() with a progress line and the time left, if on a terminal. Signals stop it.
+// Runs zero_tables(). On a terminal, shows a progress line with the time left. Signals stop it.
 [[nodiscard]] Result<lazyinit::ZeroOutcome> zero_with_progress(
     const OpenedTarget& opened, std::span<const std::uint32_t> groups,
     lazyinit::ZeroOptions options, Progress& progress);
 
-// Prints the outcome, a line for each thing that happened.
+// Prints the outcome, with one line for each thing that happened.
 void print_outcome(const lazyinit::ZeroOutcome& outcome, const ImageOptions& options);
 
 }  // namespace e4r::tools

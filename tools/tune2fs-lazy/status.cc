@@ -26,7 +26,7 @@ using lazyinit::GroupRun;
 using lazyinit::InitItable;
 using lazyinit::Inventory;
 
-// Cost of a group besides its bytes on a storage that does not rotate.
+// Cost of a group in addition to its bytes, on storage that does not rotate.
 constexpr std::chrono::duration<double> kFlashGroup{0.002};
 constexpr std::size_t kMapWidth = 64;
 constexpr std::uint64_t kMostSeconds = 86400;
@@ -41,7 +41,7 @@ struct Options {
   std::string watch;  // in seconds; empty without --watch
 };
 
-// The pace of the estimate, and the source of its numbers.
+// The assumed pace for the estimate, and where its numbers come from.
 struct Basis {
   std::uint32_t multiplier = InitItable::kDefaultMultiplier;
   const char* multiplier_from = "the kernel's default";
@@ -51,7 +51,7 @@ struct Basis {
   [[nodiscard]] double group_ms() const { return cost.per_group.count() * 1000; }
 };
 
-// Whether the device says that it does not rotate. False for a file.
+// Whether the device reports that it does not rotate. False for a file.
 bool does_not_rotate(const std::string& path) {
   const auto file = file_id(path);
   if (!file || !file->is_block_device) return false;
@@ -100,9 +100,9 @@ struct View {
   Inventory inventory;
   InitItable stored;
   std::string stored_problem;         // why the kernel ignores the mount options
-  std::optional<InitItable> mounted;  // the option of the mount, if it is visible from here
+  std::optional<InitItable> mounted;  // the mount's option, if the mount is visible to this process
   Basis basis;
-  std::string finished_by;  // who zeroes when `finish` is called
+  std::string finished_by;  // the program that zeroes tables when `finish` is called
 };
 
 std::string kernel_text(const View& view) {
@@ -237,7 +237,7 @@ std::optional<InitItable> mount_option(const std::string& path) {
   return option.ok() ? std::optional(*option) : std::nullopt;
 }
 
-// Who zeroes when `finish` is called without further options.
+// The program that zeroes tables when `finish` is called without further options.
 std::string finished_by(const OpenedTarget& opened, bool mounted) {
   if (mounted) return "the kernel";
   std::string ours = "tune2fs-lazy";

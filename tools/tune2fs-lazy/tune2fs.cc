@@ -19,7 +19,7 @@
 namespace e4r::tools {
 namespace {
 
-// The output of a tool without its version, as one line.
+// The output of a tool as one line, without the tool's version.
 std::string one_line(const std::string& text) {
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
@@ -32,7 +32,8 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-// Runs tune2fs -O FEATURES IMAGE. Returns its output as one line, also in the Error when it fails.
+// Runs tune2fs -O FEATURES IMAGE. Returns its output as one line. If it fails, the output is in the
+// Error.
 Result<std::string> run_tune2fs(const std::string& features, const std::string& image) {
   E4R_TRY(const std::string program, find_tune2fs());
   E4R_TRY(const Captured ran, run_captured(program, {program, "-O", features, image}));
@@ -127,7 +128,7 @@ struct Options {
   std::string groups;
 };
 
-// Has tune2fs do it, if it can. Returns false if it cannot.
+// Lets tune2fs do the work if it can. Returns false if it cannot.
 Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock) {
   if (options.image.dry_run) return false;
   const auto tune2fs = tune2fs_with("rearm");
@@ -137,7 +138,7 @@ Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock
     E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
     E4R_CHECK(need_checksums(opened));
     const auto parsed = parse_groups(options.groups, opened.tables->file_system().groups);
-    if (!parsed.ok()) return false;  // a wrong command line
+    if (!parsed.ok()) return false;  // the command line is wrong; the caller reports it
     range = *parsed;
   }
   E4R_CHECK(run_itable(*tune2fs, fmt::format("rearm:{}-{}", range.first, range.last), options.image,

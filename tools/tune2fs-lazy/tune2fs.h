@@ -9,14 +9,14 @@
 namespace e4r::tools {
 
 // Runs the installed tune2fs (PATH, then /usr/sbin and /sbin) with "-O FEATURES IMAGE", which sets
-// or drops metadata_csum. Then gives the orphan file its checksums, which tune2fs forgets
-// (lazyinit/features.h), and takes ITABLE_ZEROED from groups that had no such flag before. With
-// --dry-run it only says so.
+// or drops metadata_csum. Then gives the orphan file its checksums, which tune2fs omits
+// (lazyinit/features.h), and clears ITABLE_ZEROED of groups that did not have the flag before. With
+// --dry-run, only prints what would be done.
 //
-// Prints what tune2fs says. tune2fs may ask for e2fsck -fD if a directory block has no room for a
-// checksum. The file system is then marked as unclean, and that is an Error. If tune2fs fails, the
-// Error has its output. The image must not be open here, since tune2fs opens a device exclusively.
-// tune2fs inherits the lock.
+// Prints the output of tune2fs. tune2fs may ask for e2fsck -fD if a directory block has no room for
+// a checksum. The file system is then marked as unclean, and this function returns an Error. If
+// tune2fs fails, the Error contains its output. This process must not have the image open, because
+// tune2fs opens a device exclusively. tune2fs inherits the lock.
 //
 // Turning metadata_csum on or off rewrites inodes, directories, extents and attributes. tune2fs can
 // do that, so this program need not.
