@@ -11,8 +11,8 @@
 namespace e4replay::python {
 namespace {
 
-// An Allocator owned by a Python object: open or closed, idle or busy. It keeps its Python policy
-// alive.
+// An Allocator that a Python object owns. It can be open or closed, idle or busy. Keeps its Python
+// policy alive.
 class Owner {
  public:
   Owner(Allocator allocator, std::uint32_t groups, py::object policy)
@@ -24,7 +24,7 @@ class Owner {
     policy_ = py::none();
   }
 
-  // Returns the allocator's answer, computed without the interpreter's lock. An exception of a
+  // Returns the result of `work`, which runs without the interpreter's lock. An exception of a
   // Python policy takes precedence.
   template <class Work>
   auto ask(Work work) {

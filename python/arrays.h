@@ -14,21 +14,21 @@ namespace e4replay::python {
 
 namespace py = pybind11;
 
-// Read-only numbers behind the buffer protocol, for memoryviews. They live as long as any view of
-// them.
+// Read-only numbers that support the buffer protocol, for memoryviews. They live as long as any
+// view of them.
 struct Memory {
   std::shared_ptr<const void> keep;
   const void* data = nullptr;
   std::size_t item = 0;  // bytes
   const char* format = "";
   std::size_t count = 0;
-  std::size_t stride = 0;  // bytes between items; 0: `item`
+  std::size_t stride = 0;  // bytes between items; if 0, `item`
 };
 void define_memory(py::module_& module);
 // A memoryview of the numbers.
 [[nodiscard]] py::memoryview view_of(Memory memory);
 
-// Does not copy the numbers; `keep` keeps them alive.
+// A view that does not copy the numbers; `keep` keeps them alive.
 template <class T>
 py::memoryview view(std::span<const T> numbers, std::shared_ptr<const void> keep) {
   static const auto format = py::format_descriptor<T>::format();
@@ -40,7 +40,7 @@ py::memoryview view(std::vector<T> numbers) {
   return view(std::span<const T>(*kept), kept);
 }
 
-// One member of each row.
+// A view of one member of each row.
 template <class Row, class T>
 py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const T Row::*member) {
   static const auto format = py::format_descriptor<T>::format();
@@ -48,8 +48,8 @@ py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const
   return view_of({rows, first, sizeof(T), format.c_str(), rows->size(), sizeof(Row)});
 }
 
-// For __repr__: "<e4replay.Group clusters=32768 fault=''>", from the class name and these
-// attributes.
+// A function for __repr__: "<e4replay.Group clusters=32768 fault=''>", made from the class name and
+// these attributes.
 [[nodiscard]] inline auto repr_of(std::vector<const char*> attributes) {
   return [attributes = std::move(attributes)](const py::object& self) {
     py::str out = py::str("<e4replay.") + py::str(py::type::of(self).attr("__name__"));
@@ -59,7 +59,7 @@ py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const
   };
 }
 
-// Foreign text, which may not be valid UTF-8.
+// Converts foreign text, which may not be valid UTF-8.
 [[nodiscard]] py::str text(std::string_view bytes);
 template <class List>
 py::list texts(const List& lines) {

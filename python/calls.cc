@@ -7,10 +7,10 @@ namespace e4replay::python {
 namespace {
 
 constexpr auto kLookForSignals = std::chrono::milliseconds(20);
-// The stack level of the caller: above the method in __init__.py.
+// The stack level of the caller: one above the method in __init__.py.
 constexpr Py_ssize_t kCaller = 2;
 
-// e4replay.Error, never destroyed before the interpreter.
+// e4replay.Error; never freed before the interpreter ends.
 PyObject* error_class = nullptr;
 
 // The Python state of a thread that does not hold the lock. A thread created by the library gets
@@ -93,8 +93,8 @@ void Call::fail() {
   stop_ = true;
 }
 
-// Ends an endless Python policy by an exception from outside. A policy that catches it gets another
-// one.
+// Interrupts an endless Python policy by raising an exception in its thread. A policy that catches
+// it gets another one.
 void Call::interrupt_policy() {
   const Held held;
   PyThreadState_SetAsyncExc(worker_, PyExc_KeyboardInterrupt);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// Needed by every call from Python into the library: errors as exceptions, releasing the
-// interpreter's lock, Ctrl-C.
+// Needed by every call from Python into the library: turns errors into exceptions, releases the
+// interpreter's lock, handles Ctrl-C.
 #include <pybind11/pybind11.h>
 
 #include <e4replay/listener.h>
@@ -38,8 +38,8 @@ inline void must(const Status& status) {
   if (!status.ok()) raise(status.error().message);
 }
 
-// Releases the interpreter's lock during its lifetime. Code that needs it meanwhile on this thread
-// takes it back with Held.
+// Releases the interpreter's lock during its lifetime. Code that needs the lock meanwhile on this
+// thread takes it with Held.
 class Released {
  public:
   Released();
@@ -51,7 +51,7 @@ class Released {
   PyThreadState* before_;
 };
 
-// Takes the lock on a thread that has released it, or that the library has created.
+// Takes the lock on a thread that has released it or that the library has created.
 class Held {
  public:
   Held();
@@ -60,21 +60,23 @@ class Held {
   ~Held();
 };
 
-// One call of the library that may take long.
+// A call into the library that may take long.
 class Call {
  public:
-  // The call that this thread works for; may be null.
+  // The call for which this thread works, or null.
   static Call* current();
 
-  // Collects warnings until the end; its progress function asks whether to stop.
+  // Collects warnings until the end of the call. Its progress function stops the work when the call
+  // must stop.
   [[nodiscard]] Listener listener();
   [[nodiscard]] bool stopped() const { return stop_; }
   void note_warning(std::string_view line);
-  // Ends the call with the current exception. Only the first one counts. Needs the lock.
+  // Ends the call with the current Python exception. Only the first exception counts. Needs the
+  // lock.
   void fail();
 
-  // Runs the work on another thread, while this thread waits for it and for signals. Then issues
-  // the warnings in Python. Throws the exception of the work or of a signal handler, and
+  // Runs the work on another thread, while this thread waits for it and handles signals. Then
+  // issues the warnings in Python. Throws the exception of the work or of a signal handler, and
   // std::exception.
   void run(const std::function<void()>& work);
   // Runs short work on this thread, without the lock. Throws the exception of a callback.
@@ -86,7 +88,7 @@ class Call {
   void warn() const;
 
   std::atomic<bool> stop_ = false;
-  std::atomic<unsigned long> worker_ = 0;  // Python's number of the working thread
+  std::atomic<unsigned long> worker_ = 0;  // Python's identifier of the working thread
   std::mutex mutex_;                       // guards the members below
   std::condition_variable ended_;
   bool done_ = false;
@@ -94,7 +96,7 @@ class Call {
   std::vector<std::string> warnings_;
 };
 
-// The work's value, or its error as an exception. `work` gets a Listener.
+// Returns the work's value, or throws its Error as an exception. `work` receives a Listener.
 template <class Work>
 auto long_call(Work&& work) {
   Call call;
@@ -104,8 +106,8 @@ auto long_call(Work&& work) {
   return must(*std::move(result));
 }
 
-// An object that one thread may use at a time. Use by a second thread, or by a callback of its own
-// work, throws e4replay.Error. Constructed and destroyed with the lock held.
+// Marks an object that only one thread may use at a time. If a second thread or a callback of the
+// object's own work uses it, throws e4replay.Error. Constructed and destroyed with the lock held.
 class Busy {
  public:
   Busy(bool& at_work, const char* what);

@@ -6,7 +6,7 @@
 namespace e4replay::python {
 namespace {
 
-// Calls use(name, member, meaning) for each member, in the order of a table's columns.
+// Calls use(name, member, meaning) for each member, in the order of the table's columns.
 template <class Use>
 void each_member(Use use) {
   use("number", &DecisionRow::number,

@@ -15,7 +15,7 @@ struct DecisionRow {
   std::uint64_t number = 0, event = 0, ino = 0, block = 0;
   std::uint32_t logical = 0, asked = 0, len = 0, group = 0, start = 0, taken = 0;
   std::uint32_t goal_group = 0, goal_len = 0;
-  std::int32_t goal_start = 0;  // -1: anywhere in the group
+  std::int32_t goal_start = 0;  // -1 means anywhere in the group
   std::uint32_t extents_examined = 0, groups_scanned = 0, flags = 0;
   std::uint8_t criterion = 0;
   bool success = false, preallocated = false;

@@ -6,7 +6,7 @@
 
 namespace e4replay::python {
 
-// A reader of events as an iterator.
+// Wraps a reader of events as an iterator.
 class Events {
  public:
   explicit Events(EventReader reader) : reader_(std::move(reader)) {}

@@ -8,11 +8,11 @@
 
 namespace {
 
-// Only the library may create objects of the module's classes. An object from __new__() alone would
-// be empty, and reading it would be unsafe.
+// Only the library may create objects of the module's classes. An object made by __new__() alone
+// would be empty, and reading it would be unsafe.
 void forbid_empty_objects(const pybind11::module_& module) {
   for (const auto& [name, of] : pybind11::dict(module.attr("__dict__"))) {
-    if (PyType_Check(of.ptr()) == 0 || Py_TYPE(of.ptr()) == &PyType_Type) continue;  // Error
+    if (PyType_Check(of.ptr()) == 0 || Py_TYPE(of.ptr()) == &PyType_Type) continue;  // skips Error
     auto* const type = reinterpret_cast<PyTypeObject*>(of.ptr());
     type->tp_new = nullptr;
     PyType_Modified(type);

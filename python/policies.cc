@@ -18,12 +18,12 @@ namespace e4replay::python {
 namespace {
 
 // The functions of a ladder have no argument that identifies their policy. So each live Python
-// policy has a slot, and each slot has its own functions.
+// policy has a slot, and each slot has functions of its own.
 constexpr std::size_t kSlots = 64;
 
-// The target of a slot's functions. Access needs the lock.
+// The policy that a slot's functions call. Access needs the lock.
 struct Slot {
-  PyObject* policy = nullptr;  // borrowed from the caller of the library; null: free slot
+  PyObject* policy = nullptr;  // borrowed from the caller of the library; null if the slot is free
 };
 std::array<Slot, kSlots> all_slots;
 
@@ -40,8 +40,9 @@ const Names& names() {
   return all;
 }
 
-// Python's answer, or `otherwise`. An exception ends the library's call, and until then Python is
-// not called again. No exception may pass through the library.
+// Returns the result of `ask_python`, or `otherwise` on an exception. An exception ends the
+// library's call, and until then Python is not called again. No exception may pass through the
+// library.
 template <class T, class Ask>
 T ask(T otherwise, Ask ask_python) {
   Call* const call = Call::current();
@@ -155,13 +156,13 @@ plugin::Rung library_rung(const std::string& policy, const std::string& criterio
   return out;
 }
 
-// The library keeps pointers to some texts, also in reports, so these texts are never freed.
+// The library keeps pointers to some strings, even in reports, so these strings are never freed.
 const char* keep_text(const std::string& text) {
   static std::set<std::string> all;
   return all.insert(text).first->c_str();
 }
 
-// The attributes of e4replay.Policy for its own rung.
+// The attributes that e4replay.Policy gives to its own rung.
 struct OwnRung {
   std::string criterion, meaning, scan, lengths;
   bool fast = false, striped = false;
@@ -200,10 +201,11 @@ plugin::Rung rung_of(const OwnRung& own, const SlotFunctions& functions) {
   return out;
 }
 
-// Registers a Python policy in the library during its lifetime.
+// Keeps a Python policy registered in the library during its lifetime.
 class Registered {
  public:
-  // `ladder`: (policy, criterion) of each library rung, and ("", "") for the policy's own rung.
+  // `ladder`: (policy, criterion) for each rung of the library, and ("", "") for the policy's own
+  // rung.
   Registered(py::handle policy, const std::string& name, const std::string& summary,
              const std::string& source, const std::string& kernel,
              const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {

@@ -13,8 +13,7 @@
 namespace e4replay::python {
 namespace {
 
-// The listener of a Sweep, which outlives single calls: it forwards to the current call of the
-// thread.
+// The listener of a Sweep, which outlives single calls. It forwards to the thread's current call.
 Listener listener_of_calls() {
   Listener out;
   out.warn = [](std::string_view line) {

@@ -9,7 +9,7 @@
 namespace e4replay::python {
 namespace {
 
-// A figure: int, float or None.
+// Converts a figure to int, float or None.
 py::object figure(const Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return py::int_(*count);
   if (const auto* ratio = std::get_if<double>(&value)) return py::float_(*ratio);
@@ -21,7 +21,7 @@ const char* better_word(Better better) {
   return better == Better::lower ? "lower" : "higher";
 }
 
-// (key, section, label, better, shown, start, values) of each row.
+// Returns (key, section, label, better, shown, start, values) for each row.
 py::list rows(const Report& report) {
   py::list out;
   for (const Row& row : report.rows()) {

@@ -33,7 +33,7 @@ PyTypeObject* search_type = nullptr;
 PyTypeObject* group_type = nullptr;
 PyTypeObject* list_type = nullptr;
 
-// Raises the exception for an expired object. Returns null.
+// Raises the exception for the use of an expired object. Returns null.
 const plugin::Search* over() {
   try {
     raise("the search is over: a policy may use it, its groups and lists during the call alone");
@@ -82,7 +82,7 @@ void free_search(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Parses a number from `least` to `most`; returns -1 with an exception set on failure.
+// Parses a number from `least` to `most`. On failure, sets an exception and returns -1.
 long long number_arg(PyObject* argument, long long most, const char* what, long long least = 0) {
   const long long out = PyLong_AsLongLong(argument);
   if (out == -1 && PyErr_Occurred() != nullptr) return -1;
@@ -117,7 +117,8 @@ PyObject* get_of_group(PyObject* self, void*) {
   return group == nullptr ? nullptr : python_of(Of(*group));
 }
 
-// The search, if choose() or leave() may change it; otherwise null with an exception set.
+// Returns the search if the function may change it, as choose() and leave() may. Otherwise returns
+// null with an exception set.
 plugin::Search* changeable_search(PyObject* self) {
   const plugin::Search* const search = search_of(self);
   if (search == nullptr) return nullptr;
@@ -197,7 +198,7 @@ PyObject* list(PyObject* self, PyObject* argument) {
   return reinterpret_cast<PyObject*>(out);
 }
 
-// An expired object still has a name.
+// Even an expired object can be printed.
 PyObject* repr_of_search(PyObject* self) {
   const plugin::Search* const search = reinterpret_cast<SearchObject*>(self)->search;
   if (search == nullptr) return PyUnicode_FromString("<e4replay.Search, over>");

@@ -7,30 +7,30 @@
 
 namespace e4replay::python {
 
-// The module's types Search and SearchedGroup, which a policy's functions receive. They are
+// Defines the module's types Search and SearchedGroup, which a policy's functions receive. They are
 // hand-written, because an attribute of an ordinary pybind11 class costs several times as much, and
-// a replay reads millions.
+// a replay reads millions of them.
 void define_search(pybind11::module_& module);
 
-// Gives a Search to a Python function during a call. The destructor expires all Python objects of
-// it: each later use raises e4replay.Error. Constructed and destroyed with the lock held.
+// Lends a Search to a Python function during a call. The destructor expires all Python objects made
+// from it: any later use raises e4replay.Error. Constructed and destroyed with the lock held.
 class GivenSearch {
  public:
-  // `changes`: the function may set the goal's length.
+  // `changes`: the function may change the goal's length.
   GivenSearch(const plugin::Search& search, bool changes);
   GivenSearch(const GivenSearch&) = delete;
   GivenSearch& operator=(const GivenSearch&) = delete;
   ~GivenSearch();
 
   [[nodiscard]] PyObject* object() const { return object_; }
-  // A new reference.
+  // Returns a new reference.
   [[nodiscard]] PyObject* group(const plugin::Group& group) const;
 
  private:
   PyObject* object_;
 };
 
-// The number of a SearchedGroup; negative if the object is not one, or has expired.
+// The number of a SearchedGroup; negative if the object is not a SearchedGroup or has expired.
 [[nodiscard]] long long number_of_group(PyObject* object);
 
 }  // namespace e4replay::python

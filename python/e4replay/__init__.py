@@ -30,7 +30,7 @@ __all__ = ["Agreement", "Allocator", "Capture", "Decision", "Decisions", "Diverg
 Path = Union[str, bytes, "os.PathLike[Any]"]
 AnyPolicy = Union[str, Policy]
 
-# Flags of a request, as the kernel numbers them.
+# Flags of a request, with the kernel's values.
 MERGE, DATA, NOPREALLOC, GOAL_ONLY, TRY_GOAL, DELALLOC_RESERVED = 0x0001, 0x0020, 0x0040, 0x0100, 0x0200, 0x0400
 USE_ROOT_BLOCKS, USE_RESERVED = 0x1000, 0x2000
 
@@ -137,11 +137,11 @@ class Image(_Closable):
         return self._open().bitmap(group)
 
     def free_clusters(self) -> memoryview:
-        """Free clusters of each group, by the descriptors. Allocator(image, loaded=True) counts by the bitmaps."""
+        """The free clusters of each group by its descriptor. Allocator(image, loaded=True) counts in the bitmaps."""
         return self._open().free_clusters()
 
     def free_extents(self, chunk_kb: int = 0) -> FreeExtents:
-        """Sizes of free extents, with chunks of that many KiB; 0: 1 MiB."""
+        """Sizes of free extents, and free chunks of `chunk_kb` KiB (0 means 1 MiB)."""
         return self._open().free_extents(chunk_kb)
 
 
@@ -191,8 +191,8 @@ class Capture(_Closable):
 
     def replay(self, policies: AnyPolicy | Iterable[AnyPolicy] = (), *, force: bool = False, check: bool = False,
                threads: int = 0, **tunables: int) -> Report:
-        """Replays the capture under other policies, like `e4replay replay`. Default: the policy of the recorded kernel
-        and its neighbours. With a Python policy, one thread replays one policy after the other."""
+        """Replays the capture under other policies, like `e4replay replay`. By default, these are the policy of the
+        recorded kernel and its neighbours. With a Python policy, one thread replays one policy after the other."""
         chosen = _Chosen(policies)
         return Report(self._open().replay(chosen.names, _settings(tunables), force, check, chosen.threads(threads)))
 
@@ -211,7 +211,7 @@ class Capture(_Closable):
         return self.sweep(force=force).decisions(policy, **tunables)
 
     def events(self) -> Iterator[Event]:
-        """The recorded events, from the first on."""
+        """The recorded events, beginning with the first."""
         return self._open().events()
 
     @property
@@ -292,15 +292,15 @@ class Allocator(_Closable):
         return f"<e4replay.Allocator {self._named}>"
 
     def close(self) -> None:
-        """Closes the allocator, and ends the process of a kernel that decides."""
+        """Closes the allocator. If a kernel decides, ends its process."""
         self._allocator.close()
 
     def allocate(self, ino: int, len: int, *, logical: int = 0, goal: int = 0, file_size: int = 0,
                  open_for_write: bool = True, flags: int = DATA, cpu: int = 0, left: tuple[int, int] = (0, 0),
                  right: tuple[int, int] = (0, 0)) -> Decision:
-        """Serves a request for `len` clusters. No space is a Decision without success.
+        """Serves a request for `len` clusters. If there is no space, returns a Decision without success.
 
-        left, right: the mapped blocks next to these in the file, (block of the device, block of the file).
+        left, right: the mapped blocks next to these in the file, each as (block on the device, block in the file).
         """
         return self._allocator.allocate(_request(
             ino=ino, len=len, logical=logical, goal=goal, file_size=file_size, open_for_write=open_for_write, flags=flags,
@@ -335,11 +335,11 @@ class Allocator(_Closable):
         return self._allocator.bitmap(group)
 
     def free_clusters(self) -> memoryview:
-        """Free clusters of each group; preallocated clusters are not free."""
+        """The free clusters of each group; preallocated clusters are not free."""
         return self._allocator.free_clusters()
 
     def free_runs(self) -> memoryview:
-        """Runs of free clusters of each group; 0 if it is not loaded."""
+        """The number of runs of free clusters in each group; 0 if the group is not loaded."""
         return self._allocator.free_runs()
 
     def largest_order(self) -> memoryview:
@@ -351,9 +351,9 @@ class Allocator(_Closable):
         return self._allocator.free_extents()
 
     def counters(self) -> dict[str, int]:
-        """mb_stats, under the names of Linux 6.1."""
+        """The counters of mb_stats, under their names in Linux 6.1."""
         return self._allocator.counters()
 
     def check(self, limit: int = 10) -> list[str]:
-        """Every broken invariant of the model, at most `limit` of them."""
+        """The broken invariants of the model, at most `limit`."""
         return self._allocator.check(limit)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _e4replay
 
-# Marks the place of a Policy's own rung in its ladder.
+# Stands for a Policy's own rung in its ladder.
 OWN = "own"
 
 
@@ -35,17 +35,17 @@ class Policy:
     the rung found nothing. An exception ends the replay, and the call of the replay raises it again.
     """
 
-    name: str = ""  # in reports; empty: the class name in lower case
-    summary: str = ""  # one line; empty: the first line of the docstring
-    kernel: str = "legacy"  # the policy whose other rules apply
-    # Rungs of the policy `kernel`, or of another policy as "POLICY:CRITERION". The last walks through all
+    name: str = ""  # the name in reports; if empty, the class name in lower case
+    summary: str = ""  # one line; if empty, the first line of the docstring
+    kernel: str = "legacy"  # the policy whose other rules this policy uses
+    # Rungs of the policy `kernel`, or of another policy as "POLICY:CRITERION". The last rung must walk through all
     # groups.
     ladder: tuple[str, ...] = ("CR0", "CR1", OWN, "CR2", "CR3")
-    # The counter of the own rung: a criterion that the ladder does not otherwise have, or a new name. A process
-    # has at most four new names, including those of plug-ins.
+    # The criterion under which the own rung counts: one that the ladder does not otherwise have, or a new name. A
+    # process can have at most four new names, including those of plug-ins.
     criterion: str = "CR1.5"
     meaning: str = "written in Python"
-    # As in docs/adding-a-policy.md.
+    # These are explained in docs/adding-a-policy.md.
     fast: bool = True
     striped: bool = False
     scan: str = "extents"

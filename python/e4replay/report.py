@@ -13,7 +13,7 @@ Figure = Union[int, float, None]
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names for the columns of a table: a second "legacy" is "legacy (2)"."""
+    """Unique names for the columns of a table: a second "legacy" becomes "legacy (2)"."""
     out: list[str] = []
     for name in names:
         again = name
@@ -35,7 +35,7 @@ class Report:
 
     @property
     def columns(self) -> list[str]:
-        """"recorded", where its figures are known, and the policies."""
+        """"recorded", if its figures are known, and the policies."""
         return list(self._columns)
 
     @property
@@ -65,7 +65,7 @@ class Report:
 
     @property
     def text(self) -> str:
-        """The text that the tool prints."""
+        """The text that `e4replay` prints."""
         return self._report.text()
 
     @property
