@@ -6,8 +6,8 @@ pkg_check_modules(LIBBPF QUIET IMPORTED_TARGET libbpf)
 e4r_optional(BPF "`record --events full`" "clang, libbpf-dev"
   E4R_HAVE_RECORD AND E4R_BPF_CLANG AND LIBBPF_FOUND)
 
-# e4r_embed_bpf(SOURCE OUTPUT NAME DEPENDS...): OUTPUT is a C++ file that defines the array
-# e4r::record::NAME and NAMEBytes.
+# e4r_embed_bpf(SOURCE OUTPUT NAME DEPENDS...): makes OUTPUT, a C++ file that defines the array
+# e4r::record::NAME and its size NAMEBytes.
 function(e4r_embed_bpf source output name)
   set(object ${output}.o)
   add_custom_command(OUTPUT ${output}

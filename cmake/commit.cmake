@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# cmake -DSOURCE=DIR -DOUTPUT=FILE [-DCOMMIT=TEXT] -P commit.cmake: writes a header with the commit checked out
-# in DIR, followed by -dirty if files have been changed; empty if DIR is not a checkout. TEXT replaces the
-# commit. The file is touched only if it changes.
+# cmake -DSOURCE=DIR -DOUTPUT=FILE [-DCOMMIT=TEXT] -P commit.cmake: writes a header with the commit
+# checked out in DIR, followed by -dirty if files have been changed. The text is empty if DIR is not
+# a checkout. If TEXT is given, it is used instead. The header is rewritten only if its content
+# changes.
 if(NOT DEFINED COMMIT)
   set(COMMIT "")
-  # A tarball that lies in another project's checkout is not a checkout.
+  # The files of a tarball may be inside another project's checkout.
   if(EXISTS ${SOURCE}/.git)
     execute_process(
       COMMAND git --no-optional-locks -C ${SOURCE} describe --always --dirty --exclude *

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs the completion scripts, printed by the programs themselves, where each shell looks for them.
+# Installs the completion scripts, which the programs print, in the directories where the shells
+# look for them.
 set(E4R_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
     CACHE STRING "where zsh's completions are installed (Debian: share/zsh/vendor-completions)")
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
@@ -7,7 +8,8 @@ if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   return()
 endif()
 
-# e4r_completion(PROGRAM SHELL NAME DIRECTORY)
+# e4r_completion(PROGRAM SHELL NAME DIRECTORY): installs PROGRAM's script for SHELL as
+# DIRECTORY/NAME.
 function(e4r_completion program shell name directory)
   set(file ${PROJECT_BINARY_DIR}/completion/${shell}/${name})
   add_custom_command(OUTPUT ${file}

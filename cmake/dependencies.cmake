@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Everything comes from Debian 12 by name; tools/setup.sh installs it.
+# All dependencies are Debian 12 packages; tools/setup.sh installs them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 set(E4R_FMT fmt::fmt)
-if(E4R_STATIC) # Debian has no static library of it
+if(E4R_STATIC) # Debian has no static library of fmt
   set(E4R_FMT fmt::fmt-header-only)
 endif()
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
@@ -20,7 +20,8 @@ find_package(Protobuf QUIET)
 e4r_optional(PERFETTO "`replay --perfetto`" "libprotobuf-dev, protobuf-compiler" Protobuf_FOUND)
 pkg_check_modules(NLOPT QUIET IMPORTED_TARGET nlopt)
 e4r_optional(HUNT "`e4replay hunt`" "libnlopt-dev" NLOPT_FOUND)
-pkg_check_modules(NCURSESW QUIET ncursesw)  # its flags would keep precompiled headers out
+pkg_check_modules(NCURSESW QUIET ncursesw)  # no imported target: its flags would prevent the use of
+                                            # precompiled headers
 e4r_optional(PAGE "the full-screen page of `e4replay watch`" "libncurses-dev" NCURSESW_FOUND)
 pkg_check_modules(TRACEEVENT QUIET IMPORTED_TARGET libtraceevent>=1.7)
 pkg_check_modules(TRACEFS QUIET IMPORTED_TARGET libtracefs)

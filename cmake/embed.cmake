@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# cmake -DINPUT=FILE -DOUTPUT=FILE -DNAMESPACE=TEXT -DNAME=TEXT -P embed.cmake: writes a C++ file with the bytes
-# of INPUT in an array NAME, and their number in NAMEBytes.
+# cmake -DINPUT=FILE -DOUTPUT=FILE -DNAMESPACE=TEXT -DNAME=TEXT -P embed.cmake: writes a C++ file
+# with the bytes of INPUT in an array NAME, and their number in NAMEBytes.
 file(READ ${INPUT} bytes HEX)
 string(LENGTH "${bytes}" digits)
 math(EXPR count "${digits} / 2")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Embeds files as strings in a C++ source. The names of the strings come from the files: page.css is kPageCss.
-# HEADER declares them, in NAMESPACE. BEHIND_LICENCE leaves out a file's first line, its licence.
+# Embeds files as strings in a C++ source. Each string is named after its file: page.css becomes
+# kPageCss. HEADER declares the strings, in NAMESPACE. With BEHIND_LICENCE, the first line of each
+# file, its licence, is left out.
 #   cmake "-DFILES=page.css;parts.js;..." -DHEADER=report/page.h -DNAMESPACE=e4r::report
 #         [-DBEHIND_LICENCE=ON] -DOUT=page_assets.cc -P embed_text.cmake
 set(text "// Made by cmake/embed_text.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\n")

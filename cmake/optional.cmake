@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4r_optional(NAME WHAT PACKAGES CONDITION...): a part of the build that needs PACKAGES of Debian. E4R_<NAME> is
-# AUTO (build it if CONDITION holds), ON (fail if it does not hold) or OFF. Sets E4R_HAVE_<NAME>,
-# and appends WHAT to the global property E4R_LEFT_OUT if the part is left out.
+# e4r_optional(NAME WHAT PACKAGES CONDITION...): declares a part of the build that needs the Debian
+# packages PACKAGES. E4R_<NAME> is AUTO (build it if CONDITION holds), ON (fail if it does not hold)
+# or OFF. Sets E4R_HAVE_<NAME>. If the part is left out, appends WHAT to the global property
+# E4R_LEFT_OUT.
 function(e4r_optional name what packages)
   set(E4R_${name} AUTO CACHE STRING "${what}: AUTO, ON or OFF")
   set_property(CACHE E4R_${name} PROPERTY STRINGS AUTO ON OFF)

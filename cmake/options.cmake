@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One interface target has the flags for all of our targets.
+# One interface target holds the flags of all our targets.
 add_library(e4r_options INTERFACE)
 target_compile_options(e4r_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wformat=2 -Wimplicit-fallthrough
@@ -9,17 +9,17 @@ target_compile_options(e4r_options INTERFACE
 # fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(e4r_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
-  target_link_options(e4r_options INTERFACE -Wno-restrict) # the link compiles too, with -flto
+  target_link_options(e4r_options INTERFACE -Wno-restrict) # with -flto, the link compiles code, too
 endif()
-# GCC collects garbage each time its heap has grown by a third. A fifth of the time to compile went into that
-# (cc1plus of a united file then takes 950 MB instead of 800).
+# By default, GCC collects garbage each time its heap has grown by a third, which takes a fifth of
+# the compile time. With this setting, cc1plus of a united file takes 950 MB instead of 800 MB.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(e4r_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
 endif()
-# The layers make a shared library too (src/library), and are compiled once. Tools and tests are
-# compiled alike, so that all of them can have the same precompiled headers. With hidden symbols this
-# costs a replay nothing (docs/design-tools.md).
+# The layers are compiled once for the programs and for the shared library (src/library). Tools and
+# tests use the same flags, so that all targets can share precompiled headers. With hidden symbols
+# these flags do not slow a replay down (docs/design-tools.md).
 target_compile_options(e4r_options INTERFACE -fPIC -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 # Our headers, including generated ones.
@@ -46,7 +46,8 @@ function(e4r_compile_fast target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()
 
-# e4r_add_library(NAME [COLD] SOURCES... [DEPENDS targets...]): a layer of src/. COLD: e4r_compile_fast().
+# e4r_add_library(NAME [COLD] SOURCES... [DEPENDS targets...] [PRIVATE_DEPENDS targets...]): adds a layer of src/.
+# COLD: e4r_compile_fast().
 function(e4r_add_library name)
   cmake_parse_arguments(ARG "COLD" "" "DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Library headers that nearly every file includes are compiled once for all targets, because parsing them
-# repeatedly takes most of the build time. Each file still includes what it needs. The preset dev builds without
-# precompiled headers, and finds files that do not.
+# Library headers that nearly every file includes are compiled once for all targets, because parsing
+# them repeatedly takes most of the build time. Each file must still include what it needs. The
+# preset dev builds without precompiled headers, which finds files that do not.
 option(E4R_PRECOMPILED "compile the common headers of libraries once, for all targets" OFF)
 
 set(e4r_common_headers
@@ -24,12 +24,13 @@ function(e4r_add_precompiled name)
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
-# e4r_use_precompiled(TARGET NAME): makes the C++ files of TARGET begin with the headers of NAME.
+# e4r_use_precompiled(TARGET NAME): makes the C++ files of TARGET begin with the precompiled headers
+# of NAME.
 function(e4r_use_precompiled target name)
   if(NOT TARGET ${name})
     return()
   endif()
-  # Boost's libraries add definitions, which must be the same as well.
+  # Boost's libraries add definitions, which must be the same for the headers and their users.
   get_target_property(libraries ${target} LINK_LIBRARIES)
   if(TARGET ${name}_json AND "Boost::json" IN_LIST libraries)
     set(name ${name}_json)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The interpreter and the directory of the Python package (python/). Among several interpreters it chooses the
-# system's, which has the distribution's packages.
-# Relative to the prefix. On Debian, /usr has one directory for all versions.
+# Finds the interpreter and the directory for the Python package (python/). Among several
+# interpreters, prefers the system's, because it has the distribution's packages.
+# The directory is relative to the prefix. On Debian, /usr has one directory for all versions of
+# Python.
 function(e4r_python_directory out)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c "import sys, sysconfig

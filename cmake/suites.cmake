@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# cmake -DPROGRAM=FILE -DOUTPUT=FILE -DCASES=DIR -DTIMEOUT=SECONDS [-DSPLIT=SUITE,...] -P suites.cmake: writes a
-# ctest test for each test suite of the GoogleTest program PROGRAM, because a process per case would cost more
-# than most cases. Cases of suites in SPLIT take long, so they are separate tests (label "case"), and every
-# shard of a run includes them. CASES/TEST.xml records the cases that a test ran (with "__" for a slash in
-# TEST); test/ran.sh counts them. Called after the program has been linked.
+# cmake -DPROGRAM=FILE -DOUTPUT=FILE -DCASES=DIR -DTIMEOUT=SECONDS [-DSPLIT=SUITE,...] -P
+# suites.cmake: writes a ctest test for each test suite of the GoogleTest program PROGRAM, because a
+# process for each case would cost more than most cases. Cases of suites in SPLIT take long, so they
+# are separate tests (label "case"), and every shard of a run includes them. CASES/TEST.xml lists
+# the cases that a test has run (a slash in TEST becomes "__"); test/ran.sh counts them. Called
+# after the program has been linked.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed RESULT_VARIABLE status TIMEOUT 60)
 if(NOT status EQUAL 0)
@@ -12,7 +13,7 @@ endif()
 string(REPLACE "," ";" SPLIT "${SPLIT}")
 
 set(text)
-# add(TEST FILTER [PROPERTIES...])
+# add(TEST FILTER [PROPERTIES...]): writes a test that runs the cases that match FILTER.
 function(add test filter)
   string(REPLACE "/" "__" file "${test}")
   string(APPEND text "add_test([==[${test}]==] [==[${PROGRAM}]==] [==[--gtest_filter=${filter}]==]"
@@ -24,8 +25,8 @@ function(add test filter)
   set(text "${text}" PARENT_SCOPE)
 endfunction()
 
-# A suite is a line that begins in the first column and ends in a dot; its cases are indented. A comment may
-# follow either.
+# A suite is a line that begins in the first column and ends with a dot; its cases are indented. A
+# comment may follow either.
 string(REGEX MATCHALL "[^\n]+" lines "${listed}")
 foreach(line IN LISTS lines)
   string(REGEX REPLACE " +#.*$" "" line "${line}")

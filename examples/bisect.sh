@@ -9,8 +9,7 @@ capture=$1 condition=$2
 dir=$(mktemp -d) || exit 255
 trap 'rm -rf "$dir"' EXIT
 
-# git skips a commit for which the script ends with 125: one that does not build, or that cannot
-# decide the capture.
+# With exit status 125, git skips the commit: it does not build, or it cannot decide the capture.
 e4replay kernel build . -o "$dir/kernel" --no-progress || exit 125
 e4replay replay "$capture" -p "kernel:$dir/kernel" --no-progress --fail-if "$condition" >"$dir/report"
 case $? in

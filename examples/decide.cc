@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Asks two policies for the place of a file of 1 MiB, and frees its blocks again.
+// Asks two policies where to place a file of 1 MiB, and frees its blocks again.
 //   c++ -std=c++20 decide.cc $(pkg-config --cflags --libs e4replay) -o decide
 #include <e4replay/allocator.h>
 

@@ -12,7 +12,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) * 100 / static_cast<double>(whole);
 }
 
-// Bucket k has extents of 2^(k-1) to 2^k - 1 blocks.
+// Bucket k holds extents of 2^(k-1) to 2^k - 1 blocks.
 void print_bucket(const e4replay::FileSystem& fs, const e4replay::FreeExtents& free, unsigned k) {
   const auto& [extents, blocks] = free.buckets[k];
   const std::uint64_t from = (std::uint64_t{1} << k) / 2 * (fs.block_size / 1024);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds the Python package as a wheel, for pip and other front ends (PEP 517).
 
-CMake builds the extension module and libe4replay with the preset `wheel`, and installs both
-into a directory. A wheel is that directory as a zip file, with files about it. Nothing but Python's own library is
-needed for that. CMAKE_ARGS has more options for CMake. The setting build-dir is the directory of the build
+CMake builds the extension module and libe4replay with the preset `wheel`, and installs both into a directory. A
+wheel is a zip file of that directory, with metadata. Making it needs only Python's standard library. The environment
+variable CMAKE_ARGS adds options for CMake. The setting build-dir is the build directory
 (`pip wheel --config-settings build-dir=DIR`).
 """
 
@@ -47,7 +47,7 @@ Description-Content-Type: text/markdown
 
 
 def _tag():
-    """The wheel runs with this version of Python, on machines with this one's libraries."""
+    """The wheel's tag: it runs with this version of Python, on machines with the same libraries as this one."""
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     return f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
@@ -63,12 +63,12 @@ def _write_about(directory):
 
 
 def _run(*words):
-    # A front end reads standard output.
+    # The caller, a build front end, reads standard output, so the command's output goes to standard error.
     subprocess.run([str(word) for word in words], cwd=TOP, stdout=sys.stderr, check=True)
 
 
 def _build(prefix, settings):
-    """Leaves the package in `prefix`."""
+    """Builds the package and installs it in `prefix`."""
     if shutil.which("cmake") is None or shutil.which("ninja") is None:
         raise RuntimeError("building e4replay needs packages of Debian: run tools/setup.sh build python")
     build = (settings or {}).get("build-dir") or TOP / "build" / f"wheel-{sys.implementation.cache_tag}"
@@ -79,14 +79,14 @@ def _build(prefix, settings):
 
 
 def _written():
-    """The time that files in archives have: the same tree gives the same archive."""
+    """The time stamp of files in archives, fixed so that the same tree gives the same archive."""
     return int(os.environ.get("SOURCE_DATE_EPOCH", "1767225600"))
 
 
 def _pack(directory, wheel):
     """Writes the wheel, with a list of its files and their hashes."""
     files = {file for file in directory.rglob("*") if file.is_file()}
-    # A wheel has no links: the library gets the name by which it is loaded.
+    # A wheel cannot contain symbolic links, so the library is stored under the name by which it is loaded.
     files -= {file.resolve() for file in files if file.is_symlink()}
     record = next(directory.glob("*.dist-info")).name + "/RECORD"
     lines = []
@@ -128,7 +128,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """The files that git knows."""
+    """The files that git tracks."""
     if not (TOP / ".git").exists():
         raise RuntimeError(f"{TOP} is not a checkout: a source distribution is made from a clone")
     root = f"e4replay-{_version()}"
