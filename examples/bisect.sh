@@ -3,7 +3,7 @@
 # Lets `git bisect run` find the commit of a kernel tree that makes a capture worse. In the tree:
 #   git bisect start BAD GOOD
 #   git bisect run .../bisect.sh CAPTURE CONDITION
-# CAPTURE is an absolute path, or the name of a bundled capture. CONDITION is one of --fail-if.
+# CAPTURE is an absolute path, or the name of a bundled capture. CONDITION is a condition for --fail-if.
 set -u
 capture=$1 condition=$2
 dir=$(mktemp -d) || exit 255

@@ -13,7 +13,7 @@ namespace e4r::lazyinit {
 // With metadata_csum, each block of the orphan file (feature orphan_file) has a checksum. tune2fs
 // up to 1.47.0 leaves these checksums as they are when it sets or drops metadata_csum. The kernel
 // then refuses to mount ("orphan file block 0: bad checksum", ext4_init_orphan_info()), and e2fsck
-// calls the blocks not clean.
+// reports that the blocks are not clean.
 
 // Refuses if renew_orphan_checksums() would refuse a block. Call it before anything is written.
 // Returns no Error for a file system without an orphan file.

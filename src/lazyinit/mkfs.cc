@@ -20,7 +20,8 @@
 namespace e4r::lazyinit {
 namespace {
 
-// More threads do not make one device faster. A few hide the wait for descriptors and syncs.
+// More threads do not make a single device faster, but a few hide the wait for descriptors and
+// syncs.
 constexpr unsigned kDefaultThreads = 4;
 
 std::uint64_t bytes_of(std::span<const ByteRange> ranges) {

@@ -47,7 +47,7 @@ std::optional<CommandLine> split(std::span<const std::string> arguments) {
   const int argc = static_cast<int>(words.size());
   CommandLine line;
   opterr = 0;
-  optind = 0;  // makes glibc's getopt start anew
+  optind = 0;  // makes glibc's getopt start over
   for (int c = 0; (c = ::getopt(argc, argv.data(), kLetters)) != -1;) {
     if (c == '?') return std::nullopt;
     line.options.push_back(

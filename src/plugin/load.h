@@ -73,7 +73,7 @@ void remove(std::string_view name);
 // The path of the file that holds the policy; empty for a built-in policy or a kernel's code.
 [[nodiscard]] std::string file_of(const allocator::Policy& policy);
 
-// What a plan of replays needs to know about a policy from a file.
+// The facts about a policy from a file that a plan of replays needs.
 struct Description {
   struct Rung {
     std::string name;     // the name of its criterion

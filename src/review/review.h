@@ -85,9 +85,9 @@ struct Case {
   std::string recorded_policy;      // the name of that model
   std::optional<bool> kernels_own;  // whether that model counts as the kernel's own policy; empty
                                     // if unknown
-  std::vector<Figure> figures;      // without times if both policies decided alike
+  std::vector<Figure> figures;      // without times if both policies made the same decisions
   stats::FreeExtents free_base, free_with;
-  bool alike = false;                // both policies decided every request alike
+  bool alike = false;                // both policies made the same decision for every request
   std::vector<Figure> alike_times;   // the times of such a case, which show the noise
   unsigned repeats = 1;              // the number of runs whose median the times are
   std::vector<std::string> caveats;  // doubts about the input or the results
@@ -97,10 +97,10 @@ struct Case {
   std::array<std::string, 2> failed = {};  // empty if it did not fail
 };
 
-// The noise of a time, measured between kernels that decide alike.
+// The noise of a time, measured in cases where both kernels made the same decisions.
 struct Band {
   std::string key;        // key of the figure
-  std::size_t cases = 0;  // number of cases that were decided alike
+  std::size_t cases = 0;  // number of these cases
   double width = 0;       // relative difference that 19 of 20 of these cases do not exceed
 };
 

@@ -125,7 +125,7 @@ std::string histogram(const Case& one) {
                rows);
 }
 
-// Keeps the anchors of cases that were decided alike, because other parts link to them.
+// Names the cases with equal decisions. Keeps their anchors, because other parts link to them.
 std::string alike_names(const Review& review) {
   std::string names;
   for (const std::size_t i : alike_cases(review))

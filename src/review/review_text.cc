@@ -162,7 +162,7 @@ std::string case_text(const Case& one) {
   return out + histogram_text(one) + "\n";
 }
 
-// Cases that were decided alike have no figures to show.
+// Cases with equal decisions have no figures to show.
 std::string cases_text(const Review& review) {
   std::string out;
   if (const auto alike = alike_cases(review); !alike.empty())

@@ -34,7 +34,7 @@ namespace e4r::review {
 [[nodiscard]] std::string plot_html(const Review& review);
 // The names of the cases, separated by commas.
 [[nodiscard]] std::string names_text(const Review& review, const std::vector<std::size_t>& of);
-// The cases that were decided alike.
+// The cases in which both policies made the same decisions.
 [[nodiscard]] std::vector<std::size_t> alike_cases(const Review& review);
 // Explains "followed".
 [[nodiscard]] std::string inputs_note(const Review& review);

@@ -45,8 +45,8 @@ class Fd {
 // The same, at an offset.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 
-// The identity of a file, whatever its name. A device node stands for its device: two nodes of one
-// device are equal.
+// The identity of a file, independent of its name. A device node stands for its device: two nodes
+// of the same device are equal.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;

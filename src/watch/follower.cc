@@ -88,8 +88,8 @@ class Shown final : public trace::EventSource {
   FlightRecorder* flight_;
 };
 
-// What the beginning of a FITRIM call needs becomes known only at its end. So the follower takes
-// the ranges that each event names, and shadows ignore them.
+// The beginning of a FITRIM call needs facts that only its end shows. So the follower takes the
+// ranges that each event names, and shadows ignore them.
 replay::TraceFacts facts_of(const state::Source& source) {
   return {.warm = true, .discards_recorded = source.geometry.discard, .trims = {}};
 }

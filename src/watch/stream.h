@@ -38,7 +38,7 @@ struct LiveStart {
 // tracefs.
 class Stream {
  public:
-  // The Error says what is missing: a mounted ext4, root, tracefs.
+  // The Error says what is missing: a mounted ext4 file system, root privileges, or tracefs.
   [[nodiscard]] static Result<std::unique_ptr<Stream>> open(const StreamOptions& options);
 
   // Freezes the file system briefly, takes a start image, and drops all events before it.

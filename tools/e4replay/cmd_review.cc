@@ -92,7 +92,7 @@ std::vector<app::FigureCase> figure_cases(const review::Review& review) {
       made.figures[2 * rows + figure.row->index] = figure.base;
     };
     for (const review::Figure& figure : one.figures) put(figure, figure.with);
-    // If both sides decide alike, times differ only by noise.
+    // If both sides decide the same, times differ only by noise.
     for (const review::Figure& figure : one.alike_times) put(figure, figure.base);
   }
   return out;
