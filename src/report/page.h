@@ -55,7 +55,7 @@ struct CardLine {
 [[nodiscard]] std::string html_rows(const ReplayReport& report);
 // Free extents by size, one row for each bucket and column.
 [[nodiscard]] std::string html_histogram(const ReplayReport& report);
-// The decisions with the most steps under each policy, and the explanation of those that have one.
+// The decisions with the most steps under each policy, with an explanation where one was recorded.
 // Empty if no decision took a step.
 [[nodiscard]] std::string html_slowest(const ReplayReport& report);
 
