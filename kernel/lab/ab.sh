@@ -6,9 +6,9 @@
 # Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...
 #              [--set-patched NAME=VALUE]... [--append WORDS] [--below FIGURE=RATIO]... [-o FILE]
-#   -n N    pairs of runs (default: 3); from 6 on the median gets an interval, 10 are better
-#   --variant V            of both kernels (default: plain); lockstat shows waits for group locks
-#   --cpus N               of the guest, uml-smp, qemu and arm64 only (default: 2)
+#   -n N    pairs of runs (default: 3); with 6 or more, the median has a confidence interval
+#   --variant V            variant of both kernels (default: plain); lockstat measures waits for group locks
+#   --cpus N               CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
 #   --append WORDS         arguments of both kernels, such as time-travel=inf-cpu (uml)
 #   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
 #   -o FILE                every value, as "base|patched PAIR FIGURE VALUE" lines
@@ -65,7 +65,7 @@ build_project make_fragmented
 collected=$(mktemp "$E4R_LAB/ab.XXXXXX")
 trap 'rm -f "$collected"' EXIT
 
-# one SIDE PAIR TREE VARS...: "SIDE PAIR NAME VALUE" lines.
+# one SIDE PAIR TREE VARS...: runs the job once and collects its figures as "SIDE PAIR NAME VALUE" lines.
 one() {
     local side=$1 pair=$2 tree=$3 run
     shift 3

@@ -9,7 +9,7 @@
 #   --profile P  default: all five
 #   --until ...  default: 'utilisation 0.8, turnover 3x'
 #   --size SIZE  default: 512M
-#   --files N    largest number of files at a time (default: 12000)
+#   --files N    maximum number of files that exist at a time (default: 12000)
 #   --into FILE  also puts the table between the lines "<!-- age TREE -->" and "<!-- end -->"
 #
 # Exit status 3 if a free block differs.
@@ -55,7 +55,7 @@ free_blocks() {
     dumpe2fs "$1" 2>/dev/null | sed -n 's/^  Free blocks: //p'
 }
 
-# guest_step RUN NAME=VALUE...
+# guest_step RUN NAME=VALUE...: runs the job age in a guest, on the disk of RUN, with these variables.
 guest_step() {
     local run=$1
     shift

@@ -4,8 +4,8 @@
 #
 # Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--target uml|arm64] [--seed N]... [--again]
 #                 [--only-verify] [--open-stats] [-o DIR] [--into FILE] [KIND...]
-#   --target T     the kinds for guests of that target, unless kinds are named (default: uml)
-#   --seed N       instead of the seeds that kernel/lab/kinds.table lists; "Nw": read mb_groups first
+#   --target T     unless kinds are named, take the kinds whose guests have that target (default: uml)
+#   --seed N       use these seeds, not those in kernel/lab/kinds.table; "Nw": read mb_groups first
 #   --again        take captures again even if DIR has them
 #   --only-verify  take no captures, verify those in DIR
 #   --open-stats   counters of mb_stats may differ: on kernels from 6.5 on, some counters depend on file sizes,
@@ -13,7 +13,7 @@
 #   -o DIR         default: $E4R_LAB/captures
 #   -p POLICY      default: legacy; on a tree that fetch.sh --tree has copied, the policy that verify chooses
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
-#                  a Markdown file; with another target than uml, "<!-- agree TREE TARGET -->"
+#                  a Markdown file; with a target other than uml, "<!-- agree TREE TARGET -->"
 #
 # The table is Markdown on standard output, with a row of totals. Exit status 3 if a kind with one writer
 # disagrees, or a kind with several writers disagrees by more than races (decisions that overlap another
@@ -50,7 +50,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#kinds[@]} = 0 ]; then
-    # Use a kind without seeds only by its name.
+    # A kind without seeds runs only if the command line names it.
     for kind in $(kinds_of "$target"); do
         [ -z "$(kind_field "$kind" seeds)" ] || kinds+=("$kind")
     done
@@ -89,7 +89,7 @@ table() {
             continue
         fi
         drawn=("${seeds[@]}")
-        # shellcheck disable=SC2207 # words by intention
+        # shellcheck disable=SC2207 # word splitting is intended
         [ ${#drawn[@]} -gt 0 ] || drawn=($(kind_field "$kind" seeds))
         for seed in "${drawn[@]}"; do
             warm=()

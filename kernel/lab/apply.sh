@@ -6,9 +6,9 @@
 #   SERIES   a topic of kernel/series/6.1.series, several topics separated by commas, or "all"; for another
 #            base, prefixed by its number (6.12-trace-inputs)
 #
-# Patches apply without fuzz and without three-way merges, or not at all; the first patch that does not apply is
-# named. For other bases than 6.1, git merges such patches with the files of 6.1 (which must have been fetched),
-# also without fuzz. A tree that already has the same patches is left alone. Prints the tree.
+# Patches must apply without fuzz. On a base other than 6.1, git falls back to a three-way merge with the files of 6.1,
+# which must have been fetched. Stops at the first patch that does not apply, and names it. Leaves a tree alone that
+# already has the same patches. Prints the path of the tree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/series.sh
@@ -42,7 +42,7 @@ if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
 fi
 
 rm -f "$marker"
-# If the repository of a tree is gone (fetch.sh --again), the tree and its objects are from other sources.
+# After fetch.sh --again, the tree has no repository, and its objects were built from other sources.
 git -C "$tree" rev-parse -q --verify HEAD >/dev/null 2>&1 || rm -rf "$tree"
 if [ -d "$tree" ]; then
     git -C "$tree" am --abort 2>/dev/null || true
@@ -52,7 +52,7 @@ else
     git -C "$base_tree" worktree add -q --force -B "$branch" "$tree" base
 fi
 
-# am HOW PATCH: leaves the tree unchanged if the patch does not apply.
+# am HOW PATCH: applies a patch with git am. Leaves the tree unchanged if the patch does not apply.
 am() {
     git -C "$tree" am -q "$1" --committer-date-is-author-date "$patches_dir/$2" \
         >"$E4R_LAB/apply.log" 2>&1 && return
@@ -60,8 +60,8 @@ am() {
     return 1
 }
 
-# merge PATCH: applies it to another base than 6.1. That needs the original file of the patch, as the patches
-# before it left the file.
+# merge PATCH: applies a patch to a base other than 6.1. The three-way merge needs the version of each file that the
+# patch was made for, so it fetches the 6.1 tree with all series.
 have_6_1=0
 merge() {
     [ "$base_tree" != "$(tree_of base)" ] || return 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Boots a guest with a shell, to look around. `exit` ends it.
+# Boots a guest with an interactive shell. `exit` shuts it down.
 #
 # Usage: boot.sh base|SERIES [--target uml|qemu|arm64] [--variant plain|debug] [--image KIND [--seed N]]
 #
-# The host's root is the guest's root: write only to /mnt and to $E4R_RUN. With --image, a copy of that kind's
-# start image is the disk (/dev/ubda or /dev/vda).
+# The guest's root is the host's root, so write only to /mnt and to $E4R_RUN. With --image, a copy of that kind's start
+# image is the disk (/dev/ubda or /dev/vda).
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

@@ -4,13 +4,13 @@
 #
 # Usage: build.sh base|SERIES [--target uml|uml-smp|qemu|arm64] [--variant plain|debug|...[+nfs]]
 #
-# A series must have been applied (apply.sh). Prints the path of the kernel. The configuration is the target's
-# defconfig or allnoconfig, then from kernel/lab/configs emulated.config (qemu and arm64), TARGET.config,
-# VARIANT.config and TARGET-VARIANT.config. A variant like debug+nfs adds the last two for each of its parts. A
-# line that Kconfig does not accept is an error. On a tree that fetch.sh --tree has copied, a line about an option that
-# the tree does not have is shown and ignored. A file name that ends in the number of the base
-# (uml-nfs-7.3.config) replaces the file without the number. A line "# cflags: ..." in a part's file gives flags
-# for the compiler.
+# A series must have been applied (apply.sh). Prints the path of the kernel. The configuration starts from the target's
+# defconfig or allnoconfig. These files of kernel/lab/configs are then added in this order: emulated.config (qemu and
+# arm64), TARGET.config, VARIANT.config and TARGET-VARIANT.config. A variant like debug+nfs adds the last two for each
+# of its parts. A line that Kconfig does not accept is an error. On a tree that fetch.sh --tree has copied, a line about
+# an option that the tree does not have is shown and ignored. A file name that ends in the number of the base
+# (uml-nfs-7.3.config) replaces the file without the number. A line "# cflags: ..." in a part's file gives flags for the
+# compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -57,7 +57,7 @@ fragments() {
     done
 }
 
-# The kernel's name of the target's architecture, the prefix of its tools, and the make goal.
+# The kernel's name for the target's architecture, the prefix of its tools, and the make goal.
 case $target in
 uml*) arch=um goal=linux ;;
 arm64) arch=arm64 goal=Image ;;

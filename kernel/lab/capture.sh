@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Takes a capture in a guest: start image, trace, mb_groups, mb_stats, tunables and e2freefrag's view of the end
-# state, as files beside each other. `e4replay trace convert NAME.trace.zst NAME.e4c --image NAME.img` makes them one.
+# Takes a capture in a guest: start image, trace, mb_groups, mb_stats, tunables and e2freefrag's view of the end state,
+# as separate files in one directory. `e4replay trace convert NAME.trace.zst NAME.e4c --image NAME.img` combines them
+# into one capture file.
 #
 # Usage: capture.sh KIND [--seed N] [--warm] [--kernel base|SERIES] [--pack] -o DIR
 #        capture.sh --list
 #   --warm   read mb_groups right after mount, which loads every group
 #   --pack   store the start image as a sparse tar (NAME.image.tar.zst), not as NAME.img
 #
-# Kinds are in kernel/lab/kinds.table, with the target of their guests. Needs the kernel (build.sh). Builds the
-# workload programs and, in a release build of the project, make_fragmented.
+# kernel/lab/kinds.table lists the kinds and the target of their guests. The kernel must have been built (build.sh).
+# Builds the workload programs and, in a release build of the project, make_fragmented.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -58,7 +59,7 @@ run=$(kind_field "$kind" run)
 before=$(kind_field "$kind" before)
 resume=
 if [ -n "$before" ]; then
-    # Ages it with a first run of another seed; churn then continues with the existing files.
+    # Ages the image by a first run with another seed; churn then continues with the existing files.
     DISKS=("$work/$name.img")
     VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
     guest "$work" "$tree" "$target" plain "$lab_dir/jobs/prepare.sh"
@@ -79,14 +80,14 @@ sed -i '1s/^Device: .*/Device: '"$name.img"'/' "$work/$name.e2freefrag"
 zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
 rm -f "$out/$name.mb_stats"
 [ ! -e "$work/$name.mb_stats" ] || mv "$work/$name.mb_stats" "$out/" # kernels from 5.10.181 on
-# With discard or FITRIM: the discards that the disk received.
+# The discards that the disk received; only if the workload uses discard or FITRIM.
 if [ -e "$work/$name.discards" ]; then mv "$work/$name.discards" "$out/"; fi
 if [ "$pack" = 1 ]; then
     tar -cSf - -C "$work" "$name.img" | zstd -q -f -19 -o "$out/$name.image.tar.zst"
 else
     cp --sparse=always "$work/$name.img" "$out/"
 fi
-# A capture with the last of these is complete.
+# These files are moved last, so a capture that has them is complete.
 for part in mb_groups tunables e2freefrag; do mv "$work/$name.$part" "$out/"; done
 rm -rf "$work"
 echo "$out/$name"

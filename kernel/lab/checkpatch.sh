@@ -16,7 +16,8 @@ trap 'rm -rf "$scratch"' EXIT
 bad=0
 count=0
 
-# except TYPE REASON: checkpatch does not report this type for the current patch. The last line names all of them.
+# except TYPE REASON: keeps checkpatch from reporting this type for the current patch. The script names all such types
+# and reasons at its end.
 declare -A reasons=()
 except() {
     ignore+=,$1

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Records a program of this machine on a file system mounted in a guest, with `e4replay record`
+# Runs a program of this machine on a file system mounted in a guest, and records it with `e4replay record`
 # (tools/record-corpus.sh).
 #
 # Usage: corpus.sh [--kernel base|SERIES] [--mount OPTIONS] -o FILE.e4c IMAGE COMMAND...
-#   IMAGE     the file system; it is written to
+#   IMAGE     an image of the file system; the program modifies it
 #   COMMAND   the word RUN in it is replaced by an empty directory of the file system
 # E4REPLAY=FILE: the recording program; default: the release build of the project, built if necessary.
 # shellcheck source=kernel/lab/lib/common.sh

@@ -4,13 +4,13 @@
 #
 # Usage: correctness.sh [--kernel base|SERIES] [--target uml|uml-smp|qemu|arm64] [--variant plain|debug]
 #                       [--cpus N] [--list] [JOB...]
-#   --kernel, --target, --variant   default: base, uml, debug. Built first if necessary.
-#   --cpus   of the guest, uml-smp, qemu and arm64 only (default: 2)
+#   --kernel, --target, --variant   default: base, uml, debug; the kernel is built if necessary
+#   --cpus   CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
 #   --list   name the jobs that would run, and the skipped jobs
 #
-# Correctness jobs are those whose first lines begin with "Correctness:", and smoke. Jobs of a series (a line
-# "# series: TOPIC", or lazyinit-*, of lazyinit-control) run only on a kernel with that series. Jobs of a base
-# (a line "# base: 6.1") run only on that base. A failing job does not stop the others. Ends with a table.
+# The correctness jobs are smoke and every job whose description begins with "Correctness:". A job with a line
+# "# series: TOPIC" runs only on a kernel with that series; the jobs lazyinit-* need lazyinit-control. A job with a line
+# "# base: 6.1" runs only on that base. A failing job does not stop the others. Prints a table at the end.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -56,7 +56,7 @@ topic_of() {
     echo "$topic"
 }
 
-# has_topic TOPIC: whether the kernel of $tree has it.
+# has_topic TOPIC: whether the kernel of $tree has this topic.
 has_topic() {
     local topics
     topics=$(topics_of "$tree")
@@ -97,7 +97,7 @@ if [ $list = 1 ]; then
 fi
 
 if [ "$tree" != base ]; then "$lab_dir/apply.sh" "$tree" >/dev/null; fi
-# variants: those of the guests of the wanted jobs.
+# variants: prints the variants that the guests of the wanted jobs need.
 variants() {
     local job full
     for job in "${wanted[@]}"; do
@@ -121,7 +121,7 @@ for job in "${wanted[@]}"; do
         verdict=passed
         rm -rf "$run"
     else
-        verdict=FAILED # run_job has said why, and where the log is
+        verdict=FAILED # run_job has printed the reason and the path of the log
         failed=$((failed + 1))
     fi
     printf '%-24s %s in %d s\n' "$job" "$verdict" $((SECONDS - started)) >>"$report"

@@ -5,11 +5,12 @@
 #
 # Usage: drift.sh [--into FILE] [TREE|KERNEL]...
 #   TREE            base, the number of another base, a series of the lab, or a directory with the
-#                   sources of a kernel. Default: base 6.12 7.3, fetched where they are not there
+#                   sources of a kernel. Default: base 6.12 7.3; missing ones are fetched
 #   KERNEL          a file that `e4replay kernel build` has made
 #   --into FILE     also puts the table between "<!-- drift -->" and "<!-- end -->" of a Markdown file
 #
-# Prints a Markdown table. Exit status 3 if the code of a tree differs from its own recording of one writer.
+# Prints a Markdown table. Exit status 3 if the code of a tree decides differently from a capture that the same kernel
+# recorded with one writer.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -32,7 +33,7 @@ build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 mkdir -p "$E4R_LAB/drift"
 
-# kernel_of TREE|KERNEL: the kernel file; builds it for a tree.
+# kernel_of TREE|KERNEL: prints the path of the kernel file; builds it if the argument is a tree.
 kernel_of() {
     local tree=$1 file number
     [ ! -f "$1" ] || { echo "$1" && return; }
@@ -63,12 +64,12 @@ model_of() {
     esac
 }
 
-# The code runs with pages of 4 KiB and mounts no larger blocks.
+# Names the captures to replay. The code runs with pages of 4 KiB, so it cannot mount larger blocks.
 names() {
     awk '($1 == "capture" && $5 != "pages-of-64k") || $1 == "recorded" { print $2 }' "$top_dir/traces/MANIFEST"
 }
 
-# hashes NAME POLICIES: "recorded RELEASE HASH", and "POLICY HASH DECISIONS" for each.
+# hashes NAME POLICIES: prints "recorded RELEASE HASH", and a line "POLICY HASH DECISIONS" for each policy.
 hashes() {
     "$e4replay" replay "$top_dir/traces/$1.e4c" -p "$2" --force --no-progress --json - 2>"$E4R_LAB/drift/log" >"$E4R_LAB/drift/json" ||
         { cat "$E4R_LAB/drift/log" >&2 && die "$1: replaying it failed"; }
@@ -109,7 +110,7 @@ row() {
             line+=" (model: ${model:0:8})"
         fi
         line+=" |"
-        # Two writers raced in fill-4k-enospc, so no decider alone can reproduce it.
+        # Two writers raced in fill-4k-enospc, so no replay can reproduce its decisions.
         [ "$short" != "${releases[i]%%-*}" ] || [ "$hash" = "$recorded" ] || [ "$name" = fill-4k-enospc ] ||
             worst=3
     done
@@ -120,7 +121,7 @@ row() {
 lines=$(mktemp "$E4R_LAB/drift.XXXXXX")
 as_model=$(mktemp "$E4R_LAB/drift.XXXXXX")
 trap 'rm -f "$lines" "$as_model"' EXIT
-# The last line: the captures, and their decisions, on which model and code agree.
+# The last line: the number of captures, and of decisions, on which model and code agree.
 totals_of() {
     local i
     printf '| as the model: captures, decisions | |'

@@ -5,9 +5,9 @@
 # Usage: fetch.sh [--base 6.1|6.12|7.3] [--again]
 #        fetch.sh --tree DIR [--as NAME] [--again]
 #   --base    which kernel (default: 6.1). The tree of 6.1 is called "base", the others by number
-#   --tree    copies the sources of a kernel in DIR, and builds nothing there
+#   --tree    copies the kernel sources in DIR; DIR itself stays unchanged
 #   --as      the name of its tree here (default: its series, such as 5.10)
-#   --again   start over, even if a tree exists (after apt brought a newer version)
+#   --again   start over even if a tree exists, for example after apt installed a newer version
 #
 # 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from Debian's
 # archive, and apt checks them against its keys; nothing is installed. 6.12 comes from bookworm's security
@@ -128,7 +128,7 @@ download() {
 
 # ---- Both.
 
-# The version from which a tree was unpacked: the last word of its commit's subject.
+# The version of the package from which a tree was unpacked: the last word of its commit's subject.
 unpacked_version() {
     local version
     version=$(git -C "$1" log -1 --format=%s base)

@@ -5,11 +5,11 @@
 # Usage: mail.sh [--from "NAME <ADDRESS>"] [--signoff] [-v N] [--rfc] [--tree DIR] [-o DIR] SERIES
 #        mail.sh --list
 #   SERIES     one of kernel/series/mail, such as 7.3-dio-overwrite
-#   --from     who posts: replaces the placeholder in From
-#   --signoff  adds that person's Signed-off-by to each patch. Only this person may ask for that
-#   -v, --rfc  as git format-patch has them
+#   --from     the person who posts; replaces the placeholder in the From header
+#   --signoff  adds that person's Signed-off-by to each patch. Nobody else may use this option
+#   -v, --rfc  passed to git format-patch
 #   --tree     a clone of the tree to post against, at the commit to post against. Default: the lab's tree,
-#              whose base commit nobody else has
+#              whose base commit exists only there
 #   -o         where to put the mails (default: $E4R_LAB/mail/SERIES)
 #
 # Applies the patches without fuzz, and runs checkpatch. Writes the mails, with cover letter and base-commit, and
@@ -95,13 +95,13 @@ cover=()
 [ ${#series[@]} = 1 ] || cover=(--cover-letter)
 git -C "$tree" "${identity[@]}" format-patch -q "${cover[@]}" "${format[@]}" --base="$first" --stat=72 \
     --zero-commit -o "$out" "$begin..HEAD"
-# From is one line, or folded.
+# The From header may be folded over several lines.
 [ -z "$from" ] || for mail in "$out"/*.patch; do
     awk -v from="$from" '!body && /^From: / { print "From: " from; folded = 1; next }
         !body && folded && /^ / { next } { folded = 0 } /^$/ { body = 1 } { print }' "$mail" >"$work/mail"
     cat "$work/mail" >"$mail"
 done
-# Only the base of a public tree tells others something.
+# Recipients can use a base commit only if it is in a public tree.
 if [ -z "$target" ]; then
     sed -i "s/^base-commit: .*/[FILL IN the base: use --tree. Made for $(git -C "$tree" log -1 --format=%s base)]/" \
         "$out"/*.patch
@@ -114,7 +114,8 @@ for topic in ${mailed//,/ }; do
 done
 if [ ${#cover[@]} -gt 0 ]; then
     [ -n "$letter" ] || die "$mailed has several patches and no cover letter"
-    # Subject and text of the letter, folded or not; its list of files is made anew.
+    # Take the subject, which may be folded, and the text from the letter. git format-patch has made a new list of
+    # files.
     awk -v letter="$letter" -v origin="$origin" '
         BEGIN {
             while ((getline line < letter) > 0) {
@@ -137,7 +138,7 @@ else
 fi
 mapfile -t mails < <(printf '%s\n' "$out"/*.patch | sort)
 
-# ---- Whom to send them to, and what git send-email makes of that.
+# ---- The recipients, and a dry run of git send-email.
 
 maintainers() {
     (cd "$tree" && perl scripts/get_maintainer.pl --no-git --no-git-fallback --no-fixes --no-rolestats --no-n \

@@ -11,9 +11,9 @@
 #   --seed N          default: 1w; "Nw": mb_groups is read first
 #   --into FILE       also puts the table between "<!-- predict FROM TO -->" and "<!-- end -->" of FILE
 #
-# Prints a Markdown table; the first column of figures is the recorded kernel's. Exit status 3 if a figure is
-# off by more than 5 %, and by more than one or two searches make (5 hits, 20 extents or groups): the two
-# kernels' workloads may differ by one search.
+# Prints a Markdown table; the first column of figures is the recorded kernel's. Exit status 3 if a figure is off by
+# more than 5 % and by more than one or two searches account for (5 hits, 20 extents or groups): the two kernels'
+# workloads may differ by one search.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh

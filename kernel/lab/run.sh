@@ -5,11 +5,11 @@
 # Usage: run.sh JOB [--kernel base|SERIES] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #               [--image KIND | --disk FILE...] [--seed N] [--no-trim] [--set NAME=VALUE]... [--append WORDS]
 #        run.sh --list
-#   --cpus  of the guest, uml-smp, qemu and arm64 only (default: 2)
+#   --cpus  CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
 #   --append  arguments of the kernel, such as time-travel=inf-cpu (uml)
 #   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps all writes. Repeat it for
 #           more disks
-#   --no-trim  the disk neither discards nor zeroes by itself: zeros are written (uml)
+#   --no-trim  the disk offers no discard and no write-zeroes request, so zeros are written as data (uml)
 #   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
 #
 # Fails if the guest exceeds the job's time limit, leaves no completion marker, ran another kernel, or has a

@@ -12,14 +12,14 @@
 #   --xfstests     a checkout of https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git (default:
 #                  $E4R_XFSTESTS). It stays unchanged: a copy is built, with the tests of kernel/xfstests
 #   -g, -x         groups to include and to exclude, separated by commas (default: -g quick); quick+punch means
-#                  tests in both groups
-#   --tests        tests by name or pattern, such as "ext4/001 generic/00?", in addition to those of -g if given
-#   --config       file systems of both disks, one after the other (default: 4k)
-#   -n N           runs of each test on each kernel (default: 3); tests that neither can run are not repeated
+#                  the tests that are in both groups
+#   --tests        tests by name or pattern, such as "ext4/001 generic/00?"; those of -g too, if -g is given
+#   --config       geometries of the file systems on both disks, tested in turn (default: 4k)
+#   -n N           runs of each test on each kernel (default: 3); a test that neither kernel can run is not repeated
 #   --repeat       differing: repeat only tests that failed or differed in the first run
 #   --stock        failed: the stock kernel runs only tests that the patched kernel did not pass, or passed with
 #                  trouble in its kernel log. That is enough to find new failures, in half the time
-#   --together     both kernels at the same time, each test in two guests
+#   --together     run both kernels at the same time: each test runs in two guests at once
 #   -j N           N tests at the same time (default: 1), in guests of 1.5 GiB of memory. With target uml each has one
 #                  CPU, in turn. With fewer CPUs than guests, tests that measure time are disturbed
 #   --size         size of each of the two disks
@@ -108,7 +108,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# compare FILE: the tables.
+# compare FILE: prints the tables.
 compare() {
     local a b
     a=$(sed -n 's/^# stock \([^ ]*\) .*/\1/p' "$1")
@@ -123,7 +123,7 @@ fi
 
 # ---- Checks the arguments before anything is built.
 
-# number OPTION VALUE
+# number OPTION VALUE: refuses a value that is not a positive number.
 number() {
     [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || refuse "$1 '$2' is not a number above 0"
 }
@@ -169,7 +169,7 @@ if [ $list = 1 ]; then
     exit
 fi
 
-# ---- Kernels. Copies of them are kept, so later builds do not matter.
+# ---- Kernels. The guests run copies, so later builds do not affect them.
 
 declare -A trees=([stock]=$stock [patched]=$patched)
 variant=$(variant_for xfstests "$variant")
@@ -184,7 +184,7 @@ leave_guest() {
     [ -z "$guest_run" ] || rm -f "$guest_run"/disk[0-9]
 }
 end_lanes() {
-    # Each lane ends its own guest. Only this shell ends its own guests, so do that before the wait.
+    # Each lane ends its own guest. The guest of this shell must be ended here, before the wait.
     [ ${#lanes[@]} = 0 ] || kill -TERM "${lanes[@]}" 2>/dev/null || true
     leave_guest
     wait
@@ -268,7 +268,7 @@ watch() {
     while kill -0 "$guest_pid" 2>/dev/null; do
         silent=$(($(date +%s) - $(stat -c %Y "$log")))
         if grep -q '^xfstests: limit ' "$log"; then
-            sleep 10 # it has more to say
+            sleep 10 # lets it write the rest of its output
             ended="limit"
         elif [ $silent -gt $((limit + 120)) ]; then
             ended="the guest hung: no word for $silent s"
@@ -281,7 +281,7 @@ watch() {
     guest_pid=
 }
 
-# what_ended RUN: the reason why a test has no result.
+# what_ended RUN: prints the reason why a test has no result.
 what_ended() {
     local word
     word=$(find_trouble "$target" "$1/log" | grep -vE 'EXT4-fs error|JBD2' | head -1 | tr '\t' ' ') || true
@@ -296,7 +296,7 @@ what_ended() {
     fi
 }
 
-# one_guest SIDE CONFIG ROUND TEST...: runs the first tests, as many as fit. Leaves the rest in $left.
+# one_guest SIDE CONFIG ROUND TEST...: runs in one guest as many of the tests as it may. Leaves the rest in $left.
 one_guest() {
     local side=$1 config=$2 round=$3 tree=${trees[$1]} run release test result seconds reason word failed=0
     shift 3
@@ -317,7 +317,7 @@ one_guest() {
     release=$(expected_release "$tree" "$target" "$variant")
     [ "$(head -1 "$run/kernel")" = "$release" ] ||
         fail_run "$run" "ran kernel $(head -1 "$run/kernel"), not $release"
-    touch "$run/dmesg" # a guest that died has left none
+    touch "$run/dmesg" # a guest that died leaves no dmesg
     log_words "$target" "$run/dmesg" >"$run/words"
     awk -f "$lab_dir/lib/xfstests-results.awk" "$run/log" >"$run/results.tsv"
     while IFS=$'\t' read -r test result seconds reason; do
@@ -355,8 +355,8 @@ one_side() {
     run_tests "$1" "$2" "$3" "${now[@]}"
 }
 
-# patched_first CONFIG ROUND TEST...: then stock, with the tests that are not spared. Sparing needs all of
-# patched's results.
+# patched_first CONFIG ROUND TEST...: runs the patched kernel, and then stock with the tests that are not spared.
+# Which tests are spared depends on all results of the patched kernel.
 patched_first() {
     local doubtful
     one_side patched "$@"
@@ -365,14 +365,14 @@ patched_first() {
     one_side stock "$1" "$2" "${doubtful[@]}"
 }
 
-# in_turn CONFIG ROUND TEST...: one kernel after the other, stock first in the first round.
+# in_turn CONFIG ROUND TEST...: runs one kernel after the other. Stock runs first in every odd round.
 in_turn() {
     local side sides=(stock patched)
     if [ $(($2 % 2)) = 0 ]; then sides=(patched stock); fi
     for side in "${sides[@]}"; do one_side "$side" "$@"; done
 }
 
-# lane COMMAND...: runs it in a parallel shell.
+# lane COMMAND...: runs the command in a parallel shell.
 lane() {
     (
         lanes=()
@@ -391,7 +391,7 @@ wait_for_lanes() {
     return $status
 }
 
-# both_sides CONFIG ROUND TEST...: runs both at the same time. Fails if one of them fails.
+# both_sides CONFIG ROUND TEST...: runs both kernels at the same time. Fails if one of them fails.
 both_sides() {
     lane one_side stock "$@"
     lane one_side patched "$@"
@@ -425,7 +425,8 @@ run_all() {
     done
 }
 
-# run_lane NUMBER: runs one of several lanes. A User Mode Linux and its programs switch faster on one CPU.
+# run_lane NUMBER: runs one of several lanes, on one CPU with uml: User Mode Linux and its programs switch faster if
+# they share a CPU.
 run_lane() {
     local cpus
     if [ "$target" = uml ]; then

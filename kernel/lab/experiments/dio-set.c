@@ -129,7 +129,8 @@ static const char* pattern;
 static int owners[BLOCKS];
 static unsigned long overlaps;
 
-// A write owns each block that it covers partly. No other write may be there at that time.
+// A write owns each block that it covers partly. No other write may be in that block at the same
+// time.
 static void own(loff_t pos, size_t count, int change) {
   loff_t first = pos >> 12, last = (pos + count - 1) >> 12;
   bool head = pos & 4095, tail = (pos + count) & 4095;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How often 64 threads are woken by the set of direct writes of dio-overwrite, by the set's own code in a
+# Counts how often the set of direct writes of dio-overwrite wakes 64 threads. The set's own code runs in a user-space
 # program (dio-set.c).
 #   kernel/lab/experiments/dio-set.sh TREE...
-# TREE: a kernel tree with the series, as `lab apply` prints it. One after the other in one run. Fails
-# when two writes met that must not.
+# TREE: a kernel tree with the series, as `lab apply` prints it. The trees are measured one after the other in one run.
+# Fails if two writes overlap that must not overlap.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 [ $# -gt 0 ] || { sed -n 's/^#   kernel/usage: kernel/p' "$0" >&2 && exit 2; }

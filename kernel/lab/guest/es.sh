@@ -2,23 +2,23 @@
 # shellcheck shell=bash disable=SC2034
 # Functions for jobs on the extent status shrinker, inside the guest. Sourced by them, after lib.sh.
 
-# entries all|reclaimable: the entries of the file system, as the kernel counts them.
+# entries all|reclaimable: prints the number of entries of the file system, as the kernel counts them.
 entries() {
     local word=objects
     [ "$1" = all ] || word="reclaimable objects"
     sed -n "s/^  \([0-9]*\) $word$/\1/p" "$(mb_proc)/es_shrinker_info"
 }
 
-# nothing_written_back: prevents writeback while dirty data fits in most of the memory. init has switched the
-# timers off.
+# nothing_written_back: prevents writeback as long as dirty data fills less than most of the memory. guest/init has
+# switched the timers off.
 nothing_written_back() {
     echo 80 >/proc/sys/vm/dirty_ratio
     echo 70 >/proc/sys/vm/dirty_background_ratio
-    # Otherwise the disk's share follows its recent completions, which are zero.
+    # Otherwise the disk's share of the limit follows its recent completions, of which there are none.
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 
-# drop_all_entries: repeats until only a few entries of the root directory are reclaimable.
+# drop_all_entries: drops entries until only a few entries of the root directory are reclaimable.
 drop_all_entries() {
     local turn
     for ((turn = 0; turn < 10000; ++turn)); do
@@ -29,8 +29,8 @@ drop_all_entries() {
     return 1
 }
 
-# start_shrinking SECONDS: drops reclaimable entries, with this pause in between, until stop_shrinking. The
-# pause starts no program, because starting one takes longer than a short pause.
+# start_shrinking SECONDS: drops reclaimable entries again and again until stop_shrinking, with this pause between two
+# passes. The pause starts no program, because starting one takes longer than a short pause.
 start_shrinking() {
     local never
     touch "$TMPDIR/shrinking"
@@ -46,7 +46,7 @@ stop_shrinking() {
     wait
 }
 
-# expect_entries ALL RECLAIMABLE: expects these numbers, and up to 50 entries of other inodes.
+# expect_entries ALL RECLAIMABLE: expects these numbers, plus up to 50 entries of other inodes.
 expect_entries() {
     local all reclaimable
     all=$(entries all)
@@ -58,7 +58,8 @@ expect_entries() {
     fi
 }
 
-# slab_figures WHEN: bytes of the slabs of entries, and of one entry. (6.12 has another name for them.)
+# slab_figures WHEN: prints the bytes in the slabs of entries, and the bytes of one entry. (6.12 has another name for
+# them.)
 slab_figures() {
     awk -v when="$1" '$1 ~ /^(ext4_)?extent_status$/ {
         print "slab_" when "_bytes", $15 * $6 * 4096; print "entry_bytes", $4; found = 1 }
@@ -70,9 +71,9 @@ slab_figures() {
     fi >>"$E4R_RUN/figures"
 }
 
-# es_lock_figures: figures of s_es_lock since start_lock_stat: contentions, total and maximum wait in
-# microseconds, acquisitions, total and maximum hold time in microseconds (columns of lock_stat version 0.4,
-# Linux 6.1 kernel/locking/lockdep_proc.c). Prints nothing without the lockstat variant.
+# es_lock_figures: prints the figures of s_es_lock since start_lock_stat: contentions, total and maximum wait in
+# microseconds, acquisitions, total and maximum hold time in microseconds (columns of lock_stat version 0.4, Linux 6.1
+# kernel/locking/lockdep_proc.c). Prints nothing without the lockstat variant.
 es_lock_figures() {
     stop_lock_stat || return 0
     awk '$1 == "&sbi->s_es_lock:" {
@@ -84,19 +85,19 @@ es_lock_figures() {
         "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
-# The events for e4replay shrinker.
+# The events that e4replay shrinker needs.
 es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_insert_delayed_block
     ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
     ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
 
-# With HOLDS=1 also the hold times of an inode's lock, on kernels that report them.
+# With HOLDS=1, also traces the hold times of an inode's lock, on kernels that report them.
 start_es_trace() {
     events="ext4:ext4_es_shrink ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit"
     events+=${HOLDS:+ ext4:ext4_es_reclaim}
     start_trace
 }
 
-# es_figures: figures of the trace since start_es_trace.
+# es_figures: computes figures from the trace since start_es_trace.
 es_figures() {
     save_trace "$E4R_RUN/trace"
     awk '

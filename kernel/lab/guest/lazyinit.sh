@@ -18,7 +18,7 @@ groups_on_disk() {
     dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]'
 }
 
-# Groups that dumpe2fs calls ITABLE_ZEROED.
+# Prints the number of groups that dumpe2fs marks as ITABLE_ZEROED.
 zeroed_on_disk() {
     dumpe2fs "$DISK" 2>/dev/null | awk '/ITABLE_ZEROED/ { n++ } END { print n + 0 }'
 }
@@ -35,25 +35,25 @@ make_cached_disk() {
     esac
 }
 
-# Flushes of the disk so far.
+# Prints the number of flushes of the disk so far.
 flushes() {
     awk '{ print $16 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
 
-# expect WHAT FOUND WANTED
+# expect WHAT FOUND WANTED: fails, with a message, unless both are equal.
 expect() {
     [ "$2" = "$3" ] || { say "$1: $2, not $3" && return 1; }
 }
 
-# expect_that WHAT CONDITION...: CONDITION has the arguments of test(1).
+# expect_that WHAT CONDITION...: fails, with a message, unless the condition holds. It has the form of test(1).
 expect_that() {
     local what=$1
     shift
     [ "$@" ] || { say "$what: not $*" && return 1; }
 }
 
-# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The form for 7.3 has wait_mult and
-# left, stock has none.
+# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The series for 7.3 adds wait_mult and left;
+# stock has neither.
 has_lazy() {
     [ -e "$(knobs)/lazyinit_$1" ]
 }
@@ -82,17 +82,17 @@ let_go() {
     set_lazy wait_mult "$1"
 }
 
-# set_lazy NAME VALUE
+# set_lazy NAME VALUE: writes the attribute.
 set_lazy() {
     echo "$2" >"$(knobs)/lazyinit_$1"
 }
 
-# The complete state: a word, groups initialized, groups left.
+# Prints the complete state: a word, groups initialized, groups left.
 lazy_state() {
     echo "$(lazy state) $(lazy "done") $(lazy left)"
 }
 
-# For each completely unused inode table: group, first and last block, according to dumpe2fs.
+# For each completely unused inode table, prints its group and its first and last block, according to dumpe2fs.
 unused_tables() {
     dumpe2fs "$DISK" 2>/dev/null | awk '
         /^Inodes per group:/ { all = $4 }
@@ -103,7 +103,7 @@ unused_tables() {
 
 # wait_until SECONDS COMMAND...: fails if the command has not succeeded by then.
 wait_until() {
-    local deadline=$((SECONDS + $1 * ${SLOW:-1})) # on a slow target longer: lib/jobs.sh
+    local deadline=$((SECONDS + $1 * ${SLOW:-1})) # longer on a slow target: lib/jobs.sh
     shift
     until "$@"; do
         [ $SECONDS -lt "$deadline" ] || { say "not within its time: $*" && return 1; }
@@ -111,7 +111,8 @@ wait_until() {
     done
 }
 
-# unmount_quickly: unmounting takes at most two seconds on a fast guest, and ends the thread.
+# unmount_quickly: unmounts. Fails if that takes more than two seconds on a fast guest, or if it does not end the
+# thread.
 unmount_quickly() {
     local started=$SECONDS
     umount "$FS"

@@ -39,7 +39,7 @@ check_mix() {
     "$BIN/churn" --check "$E4R_RUN/manifest.$1" "$FS"
 }
 
-# The kernel's settings of the allocator: values, mount line, release.
+# Prints the allocator's settings: values, mount line, release.
 tunables() {
     local knob
     for knob in "$(knobs)"/mb_*; do
@@ -54,7 +54,7 @@ tunables() {
     uname -r
 }
 
-# stat_of NAME [SECTION]: one counter of mb_stats.
+# stat_of NAME [SECTION]: prints one counter of mb_stats.
 stat_of() {
     awk -v name="$1:" -v section="${2:-}" '
         /^\t?[^\t]*:$/ { current = $1 }
@@ -113,11 +113,11 @@ lock_figures_of() {
     sums_of_locks "$E4R_RUN/lock_stat" | sed "s/ /_$1 /" >>"$E4R_RUN/figures"
 }
 
-# sums_of_locks FILE: makes figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group
-# locks (struct blockgroup_lock: 128 locks shared by the groups), list_locks are the locks of mballoc's lists by
-# order and by average fragment, all_locks every lock of the kernel. For each: contentions, microseconds waited,
-# acquisitions, microseconds held (columns of lock_stat version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c).
-# Fails if lockdep has stopped or saw no group lock.
+# sums_of_locks FILE: makes figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group locks
+# (struct blockgroup_lock: 128 locks shared by the groups), list_locks are the locks of mballoc's lists by order and by
+# average fragment size. all_locks are all locks of the kernel. For each class: contentions, microseconds waited,
+# acquisitions, microseconds held (columns of lock_stat version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c). Fails if
+# lockdep has stopped or saw no group lock.
 sums_of_locks() {
     awk '
         function add(what) {
@@ -128,7 +128,7 @@ sums_of_locks() {
             printf "%s_taken %.0f\n%s_hold_us %.0f\n", what, taken[what], what, held[what]
         }
         /^\*WARNING\*/ { print "guest: lock_stat: " $0 >"/dev/stderr"; bad = 1 }
-        # A class is "NAME: 12 numbers"; lines of waiting places follow, with fewer numbers.
+        # A class is "NAME: 12 numbers". Lines with fewer numbers follow, one for each place that waits.
         match($0, /:( +[0-9]+(\.[0-9]+)?)+ *$/) && split(substr($0, RSTART + 1), n, " ") == 12 {
             name = substr($0, 1, RSTART - 1)
             gsub(/^ +| +$/, "", name)
@@ -174,7 +174,7 @@ start_block_trace() {
     echo 1 >"$TRACING/instances/block/events/block/block_bio_queue/enable"
 }
 
-# save_block_discards FILE: first sector and length of each discard in the trace; fails if events were lost.
+# save_block_discards FILE: stores the first sector and length of each discard in the trace. Fails if events were lost.
 save_block_discards() {
     echo 0 >"$TRACING/instances/block/tracing_on"
     if grep -hE '^(overrun|dropped events|commit overrun): *[1-9]' \
@@ -187,7 +187,7 @@ save_block_discards() {
     rmdir "$TRACING/instances/block"
 }
 
-# save_trace FILE: fails if events were lost.
+# save_trace FILE: stores the trace. Fails if events were lost.
 save_trace() {
     echo 0 >"$TRACING/tracing_on"
     if grep -hE '^(overrun|dropped events|commit overrun): *[1-9]' \

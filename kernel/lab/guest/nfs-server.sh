@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# The second guest of the nfs-* jobs: knfsd on ext4, until a file `stop` appears. The job requests these actions
-# by creating files of these names:
+# The second guest of the nfs-* jobs: knfsd on ext4, until a file `stop` appears. The job requests an action by creating
+# a file with one of these names:
 #   restart    nfsd ends and starts again two seconds later
 #   crash      the same, but in between the file system loses everything that is not on its disk
 # SERVER_TRACE=1 leaves a trace of nfsd's disk requests in the run's directory.

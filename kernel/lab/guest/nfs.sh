@@ -4,10 +4,10 @@
 #   SERVER_DISK=ubd      the storage of the exported ext4: the disk itself, or
 #     delay              dm-delay on it, SERVER_MS=20 per request
 #     flush              dm-delay on it, SERVER_MS=20 per flush of its cache, nothing for other requests
-#   WSIZE=256K           largest transfer of the server, and so of the client
-#   VERS=4.2             of the mount (3: nolock)
+#   WSIZE=256K           largest transfer that the server allows, and so the client's
+#   VERS=4.2             NFS version of the mount (3 is mounted with nolock)
 #   MOUNT=               more mount options
-#   RATE=400mbit LINK_MS=0 netem's rate on the client's link, and the round trip to the server
+#   RATE=400mbit LINK_MS=0 rate that netem sets on the client's link, and round-trip time to the server
 
 server_address=192.168.7.1
 client_address=192.168.7.2
@@ -19,7 +19,7 @@ client_side=()
 # network ADDRESS: sets up this guest's network.
 network() {
     ip link set lo up
-    # The name of the device on 7.3.
+    # On 7.3 the device has this name.
     [ ! -e /sys/class/net/vec0 ] || ip link set vec0 name eth0
     ip address add "$1/24" dev eth0
     ip link set eth0 up
@@ -50,7 +50,7 @@ make_export() {
         ;;
     *) say "no SERVER_DISK '$SERVER_DISK'" && return 1 ;;
     esac
-    # shellcheck disable=SC2086 # no word when empty
+    # shellcheck disable=SC2086 # no word if it is empty
     mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$export_disk" \
         ${EXPORT_SIZE:-}
     mount_export
@@ -61,7 +61,7 @@ mount_export() {
     mount -t ext4 -o noinit_itable "$export_disk" "$export_dir"
 }
 
-# crash_export: loses everything in memory, and replays the journal.
+# crash_export: discards everything that is only in memory, and replays the journal.
 crash_export() {
     "$BIN/goingdown" "$export_dir"
     exportfs -ua
@@ -70,7 +70,7 @@ crash_export() {
     exportfs -ra
 }
 
-# start_nfsd: starts programs and threads. Their files are on tmpfs.
+# start_nfsd: starts the daemons and nfsd's threads. Their files are on tmpfs.
 start_nfsd() {
     local dir
     for dir in /run /var/lib/nfs; do mount -t tmpfs tmpfs "$dir"; done
@@ -88,7 +88,7 @@ start_nfsd() {
     nfsd_threads
 }
 
-# nfsd_threads: starts them; older threads must be gone.
+# nfsd_threads: starts nfsd's threads. Older threads must have ended.
 nfsd_threads() {
     rpc.nfsd -V 4.2 "${NFSD_THREADS:-8}"
     echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
@@ -126,8 +126,8 @@ has_write_behind() {
     [ -e /proc/sys/fs/nfs/nfs_max_woutstanding ]
 }
 
-# send_early BOUND: makes client and mount_nfs send files early: by write-behind with this many WRITEs in
-# flight, or eagerly on kernels without write-behind.
+# send_early BOUND: makes client and mount_nfs send data early: by write-behind with this many WRITEs in flight, or
+# eagerly on kernels without write-behind.
 send_early() {
     if has_write_behind; then
         SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=$1}
@@ -151,14 +151,14 @@ await() {
     within $(($2 * ${SLOW:-1})) test -e "$1" || { say "no $1 within $2 s" && return 1; }
 }
 
-# ask REQUEST: makes a request to the server; returns when it is done.
+# ask REQUEST: sends a request to the server; returns when the server has carried it out.
 ask() {
     rm -f "$E4R_RUN/peer/did-$1"
     touch "$E4R_RUN/peer/$1"
     await "$E4R_RUN/peer/did-$1" "${2:-60}"
 }
 
-# Total requests of the mount, the counters of the series, and retransmitted TCP segments.
+# Prints the mount's total requests, the counters of the series, and retransmitted TCP segments.
 op_counts() {
     awk -v dir="$mount_dir" '
         $1 == "device" { mine = $5 == dir }

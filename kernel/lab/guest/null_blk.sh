@@ -2,9 +2,9 @@
 # shellcheck shell=bash disable=SC2034
 # A memory disk with a fixed time per request. Sourced by jobs, after lib.sh.
 
-# make_null_blk NAME=VALUE...: makes a null_blk device with these attributes (configfs); a repeated attribute
-# overrides. Defaults: 8 GiB in memory, a millisecond per request of up to 32 KiB, one request at a time. DISK
-# becomes its name, /dev/lab; a previous device of that name is removed.
+# make_null_blk NAME=VALUE...: makes a null_blk device with these attributes (configfs); a repeated attribute overrides.
+# Defaults: 8 GiB in memory, a millisecond per request of up to 32 KiB, one request at a time. Sets DISK to its name,
+# /dev/lab, and removes a previous device of that name.
 make_null_blk() {
     local device=/sys/kernel/config/nullb/lab pair
     mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config

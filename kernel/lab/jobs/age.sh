@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # Runs the operations of `e4replay age` on a mounted file system (kernel/lab/age.sh).
 #   STEP=prepare   makes FILES empty files in DIRS directories; their inodes go to `slots`
-#   STEP=run       runs SCRIPT with nodelalloc, every buddy loaded, and no commits but those of the script
+#   STEP=run       runs SCRIPT with nodelalloc, every buddy loaded, and no commits except those of the script
 # timeout: 900
 if [ "$STEP" = prepare ]; then
     mount_disk noinit_itable

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records one workload from before mount until after sync. $NAME.*: the layout of capture.sh.
-# From the host: NAME MOUNT KNOBS RUN (program and arguments) PRE (0/1: load all groups first).
+# Records one workload from before mount until after sync. The files $NAME.* are those that capture.sh describes. The
+# host sets NAME, MOUNT, KNOBS, RUN (program and arguments) and PRE (1: load all groups first).
 discards=
 if [[ ,$MOUNT, == *,discard,* || $RUN == *--fitrim* ]]; then
-    # The device discards blocks at once, so a sender of discards does not wait.
+    # The device completes a discard at once, so its sender does not wait.
     discards=1
     image=$DISK
     # shellcheck source=kernel/lab/guest/null_blk.sh
@@ -18,7 +18,7 @@ start_trace
 mount_disk "$MOUNT"
 if [ "$WARM" = 1 ]; then cat "$(mb_proc)/mb_groups" >/dev/null; fi
 if [ -n "${SETTLE:-}" ]; then sleep "$SETTLE"; fi
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 "$BIN/"$RUN "$FS" >"$E4R_RUN/figures"
 sync
 cat "$(mb_proc)/mb_groups" >"$NAME.mb_groups"

@@ -14,10 +14,10 @@
 . "$LAB/guest/null_blk.sh"
 make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" hw_queue_depth=256 \
     max_sectors=2560
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 ${GEOMETRY:--b 4096} "$DISK"
 mount -t ext4 -o "${MOUNT:-noinit_itable}" "$DISK" "$FS"
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 "$BIN/diodepth" ${WRITES:-} "$FS" >>"$E4R_RUN/figures"
 umount "$FS"
 e2fsck -fn "$DISK"

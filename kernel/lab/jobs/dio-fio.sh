@@ -8,15 +8,15 @@
 #   RUNTIME=5        seconds of measuring
 #   QUEUE=2048       requests that the disk handles at a time
 #   RW=write         or randwrite
-#   SIZE=256m        size of the file, and of the writes that lay it out:
-#   LAY=1m
+#   SIZE=256m        size of the file
+#     LAY=1m           bytes per write when the file is laid out
 # mem: 3G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
 make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" \
     "hw_queue_depth=${QUEUE:-2048}" max_sectors=2560
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 ${GEOMETRY:--b 4096} "$DISK"
 mount -t ext4 -o "${MOUNT:-noinit_itable}" "$DISK" "$FS"
 common="--ioengine=libaio --direct=1 --thread --filename=$FS/file --size=${SIZE:-256m}"

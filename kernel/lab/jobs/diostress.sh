@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: many direct writes of any size, also less than a block, at once, with everything else that
-# changes a file. Every sector is compared with a model, also after a remount, and e2fsck must be clean. Blocks
-# of 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, several files at once, a disk
-# that refuses some sectors, a disk that handles one request at a time, and on it one thread at the end of the
-# file.
+# Correctness: many concurrent direct writes of any size, even smaller than a block, together with all other operations
+# that change a file. Every sector is compared with a model, also after a remount, and e2fsck must be clean. The
+# configurations are blocks of 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, several files
+# at once, a disk that refuses some sectors, a disk that handles one request at a time, and on that disk one thread that
+# writes at the end of the file.
 #   SECONDS_EACH=16      per configuration; half of it for the -tail configurations
-#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-errors
+#   CONFIGS="1k 4k"      some of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-errors
 #                        4k-queue 1k-tail 2k-tail 4k-tail (default: all)
 #   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
 #   NSEC=200000          nanoseconds of null_blk per request
@@ -17,8 +17,8 @@
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
 
-# make_disk N: a memory disk with timed requests, N at once. With a small N, the I/O scheduler holds the others
-# and sorts them, so requests are not handled in the order of submission.
+# make_disk N: makes a memory disk that takes a fixed time per request and handles N requests at once. With a small N,
+# the I/O scheduler holds the other requests and sorts them, so they are not handled in the order of submission.
 make_disk() {
     [ "${DEVICE:-null_blk}" = null_blk ] || return 0
     make_null_blk size=256 blocksize=512 "completion_nsec=${NSEC:-200000}" "hw_queue_depth=$1" \
@@ -33,13 +33,13 @@ make_disk() {
     [ -z "$nomerges" ] || echo 2 >/sys/block/lab/queue/nomerges
 }
 
-# Fills the disk with data, so that a block without its write becomes visible.
+# Fills the disk with a known byte, which shows in every block that a write should have reached and did not.
 soil() {
     head -c "$size" /dev/zero | tr '\0' Z |
         dd of="$DISK" bs=1M iflag=fullblock oflag=direct status=none
 }
 
-# stress NAME REQUESTS-AT-ONCE MOUNT-OPTIONS MKE2FS-OPTIONS...
+# stress NAME REQUESTS-AT-ONCE MOUNT-OPTIONS MKE2FS-OPTIONS...: runs one configuration.
 stress() {
     local name=$1 requests=$2 options=$3 state=$E4R_RUN/state failed=0
     shift 3
@@ -49,7 +49,7 @@ stress() {
     soil
     mke2fs -q -F -t ext4 "$@" "$DISK" "$size"
     mount -t ext4 -o "$options" "$DISK" "$FS"
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     "$BIN/diostress" --seconds "$seconds" --seed "${RUN_SEED:-1}" \
         --patience $((60 * SLOW)) --engines "${ENGINES:-sync,aio,uring}" --depth "${DEPTH:-8}" \
         --state "$state" $more "$FS" >"$E4R_RUN/figures.part" || failed=1
@@ -78,7 +78,7 @@ stress 4k-nodelalloc 128 nodelalloc -b 4096
 more=$ARGS
 stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
 stress 4k-bigalloc 128 defaults -b 4096 -O bigalloc -C 65536
-# Each thread writes to all of them, also within one batch.
+# Each thread writes to all files, even within one batch.
 more="$ARGS --files 3 --size 1M"
 stress 4k-files 128 defaults -b 4096
 # null_blk fails whole requests, so merging would make good sectors fail.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records the extent status trees and their shrinker, from before mount until after sync, for `e4replay
-# shrinker`, in NAME.trace. A workload runs while the reclaimable caches are dropped every PAUSE seconds.
+# Records the extent status trees and their shrinker in NAME.trace for `e4replay shrinker`, from before mount until
+# after sync. A workload runs while the reclaimable caches are dropped every PAUSE seconds.
 #   RUN="churn ..."   program and arguments
 #   PAUSE=0.3, NAME=es, MOUNT=, TRACE_KB=400000
 # image: plain-1g
@@ -14,7 +14,7 @@ TRACE_KB=${TRACE_KB:-400000}
 start_trace
 mount_disk "${MOUNT:-}"
 start_shrinking "${PAUSE:-0.3}"
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 "$BIN/"${RUN:-churn --ops 20000 --seed 1} "$FS" >"$E4R_RUN/figures"
 stop_shrinking
 sync

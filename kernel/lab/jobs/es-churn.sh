@@ -21,7 +21,7 @@ if [ "$reclaimed" -lt 1000 ]; then
     exit 1
 fi
 sync
-# With --variant es-test: disagreements between the trees and the files' mapping.
+# With --variant es-test, these are disagreements between the trees and the files' mapping.
 echo "es_assertions $(dmesg | grep -c 'ES [a-z]* assertion failed')" >>"$E4R_RUN/figures"
 reserved=$(cat "$(knobs)/delayed_allocation_blocks")
 if [ "$reserved" != 0 ] || dmesg | grep "reserved_data_blocks.* not cleared"; then

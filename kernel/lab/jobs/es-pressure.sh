@@ -29,7 +29,7 @@ reclaim_figures
 es_figures
 figure entries_left "$(entries all)"
 slab_figures after
-# All delayed entries still exist.
+# Fails unless all delayed entries still exist.
 "$BIN/delayed" --step seek --blocks "${DELAYED:-30000}" "$FS/held" >/dev/null
 umount "$FS"
 e2fsck -fn "$DISK"

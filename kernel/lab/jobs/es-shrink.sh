@@ -3,14 +3,14 @@
 # Figures: how many entries the extent status shrinker visits and reclaims if most entries are delayed and must
 # be kept.
 #   FILES=1 BLOCKS=131072    files, and delayed entries in each
-#   HOLES=997                reclaimable entries in each file, at even distances, that were not looked up since
+#   HOLES=997                reclaimable entries in each file, evenly spaced, that were not looked up since
 #                            their creation; or "all": the holes between any two delayed entries, which the
 #                            writes have looked up
-#   PASSES=6                 echo 2 > drop_caches
+#   PASSES=6                 number of times that 2 is written to drop_caches
 #   HOLDS=1                  also the hold times of an inode's lock, on kernels that report them
-# Entries visited come from nr_visited of ext4_es_shrink if the kernel has it. Stock does not report it. There
-# it is the nr_to_scan of the calls, which each call uses up while more entries exist. visit_ns is the median
-# over the calls, reclaim_ns is visit_ns times the visits per reclaimed entry.
+# Entries visited come from nr_visited of ext4_es_shrink if the kernel has it. Stock does not report it. On stock they
+# are the nr_to_scan of the calls, because each call visits that many entries as long as more entries exist. visit_ns is
+# the median over the calls, reclaim_ns is visit_ns times the visits per reclaimed entry.
 # image: plain-4g
 # mem: 2500M
 # timeout: 600
@@ -41,7 +41,7 @@ done
 es_figures
 figure left "$(entries reclaimable)"
 slab_figures after
-# All delayed entries still exist.
+# Fails unless all delayed entries still exist.
 "$BIN/delayed" --step seek --files "$files" --blocks "$blocks" "$FS" >>"$E4R_RUN/figures"
 umount "$FS"
 e2fsck -fn "$DISK"

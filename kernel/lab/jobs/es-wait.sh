@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: how long the extent status shrinker holds the lock of the list of inodes, and how long others wait
-# for it. The first file has many entries to reclaim; behind it on the list are FILES inodes that the shrinker
-# skips each time. Needs two CPUs (--target qemu); --variant lockstat gives most figures.
+# Figures: how long the extent status shrinker holds the lock of the list of inodes, and how long others wait for it.
+# The first file has many entries to reclaim. FILES inodes, which the shrinker skips each time, follow it on the list.
+# Needs two CPUs (--target qemu); --variant lockstat gives most figures.
 #   FILES=8000      precached inodes
 #   BLOCKS=32768    fragments of the one file
 # image: plain-4g

@@ -2,15 +2,15 @@
 # shellcheck shell=bash disable=SC2154
 # Figures: writes of the lazyinit thread to a disk with an existing file system (--disk), from mount to unmount:
 # until the thread has ended, or for LIFE seconds if it does not run. Any kernel.
-#   MOUNT=init_itable=0   mount options; the default means no waits
-#   CONTROL="probe=1"     or state=pause: lazyinit_NAME=VALUE words, written before the first group
+#   MOUNT=init_itable=0   mount options; with this default the thread does not wait between groups
+#   CONTROL="probe=1"     or state=pause: lazyinit_NAME=VALUE words, written before any group
 #   LIFE=10               minimum seconds from mount to unmount
 # timeout: 900
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 [ -b "$DISK" ] || { say "no disk: lab run lazyinit-clone --disk FILE" && false; }
 
-# Bytes of write requests since boot, including requests for zeros.
+# Prints the bytes written since boot, including write-zeroes requests.
 written() {
     awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
 }

@@ -18,7 +18,8 @@ expect_counts() {
 }
 
 say "at mount"
-# Committed blocks are also written to their place by the clock, which must not overtake a slow guest.
+# Periodic writeback would also write committed blocks to their place on the disk. On a slow guest that could happen too
+# early for this test, so it is switched off.
 echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 size=512M make_lazy -b 1024
 mount -o ro "$DISK" "$FS"
@@ -34,9 +35,9 @@ expect_counts "after some groups"
 expect_that "groups done" "$zeroed" -ge 5
 
 say "a journal to be replayed"
-# The disk as after a crash: the flags are only in the journal. Only the host sees the contents of the disk;
-# reading it here would first write the buffers. Copy only data, not holes: on a debug kernel, half a gigabyte
-# of memory use would also trigger writeback.
+# Makes a copy of the disk as after a crash: the flags are only in the journal. Copies the host's file, because reading
+# the disk in the guest would first write its dirty buffers. Copies only data, not holes: on a debug kernel, half a
+# gigabyte of memory use would also trigger writeback.
 echo >"$FS/file"
 sync "$FS/file"
 truncate -s 512M /mnt/crashed
@@ -55,7 +56,7 @@ say "after remounts"
 mount -o remount,ro "$FS"
 expect_counts "read-only again"
 before=$(lazy left)
-# As if e2fsck had found a fault in it: no longer initialized.
+# Marks a group as not initialized, as if e2fsck had found a fault in its table.
 group=$(dumpe2fs "$DISK" 2>/dev/null |
     sed -n 's/^Group \([0-9]*\): .* \[INODE_UNINIT, BLOCK_UNINIT, ITABLE_ZEROED\].*/\1/p' | head -1)
 printf 'set_bg %s\n' "$group flags 3" "$group checksum calc" >"$TMPDIR/debugfs"
@@ -87,7 +88,7 @@ let_go 0
 wait_until 60 all_done
 wait_until 2 state_is idle
 expect_counts "all done"
-# If no request is left, growing makes one.
+# If no request for initialization is left, growing the file system makes one.
 resize2fs "$DISK" 1000M
 wait_until 60 all_done
 expect_counts "all of it"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: after an error nothing is initialized and the state is idle, paused or not, with and without a
-# journal. A group that could not be written is not counted, is traced with its error, and is initialized after
-# a remount.
+# Correctness: after an error, no group is initialized and the state is idle, whether or not initialization was paused,
+# with and without a journal. A group that could not be written is not counted, is traced with its error, and is
+# initialized after a remount.
 # image: plain-1g
 # timeout: 300
 # expected: EXT4-fs error \(device [a-z0-9-]+\): trigger_test_error:[0-9]+: comm [^:]*: provoked
@@ -13,7 +13,7 @@ provoke() {
     echo provoked >"$(knobs)/trigger_fs_error"
 }
 
-# e2fsck must clear the error's mark and the journal, and must find nothing else.
+# e2fsck must clear the error flag and the journal, and must find nothing else.
 repair() {
     local status=0
     umount "$FS"
@@ -51,7 +51,7 @@ for journal in has_journal ^has_journal; do
     if has_lazy state; then expect "state with $journal after an error" "${before%% *}" idle; fi
     set_lazy wait_mult 0
     wait_until 2 no_thread
-    # One group may have been in progress.
+    # One more group may have been in progress.
     expect_that "groups done" "$(lazy "done")" -le $(($(echo "$before" | cut -d' ' -f2) + 1))
     expect_that "groups left" "$(lazy left)" -ge 100
     repair

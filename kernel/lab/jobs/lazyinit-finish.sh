@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the time of the lazyinit thread for all groups on an idle system, and its number of cache flushes; on
-# the disk of lazyinit-postmark, with its clock. Any kernel.
+# Figures: the time that the lazyinit thread takes for all groups on an idle system, and its number of cache flushes.
+# Uses the disk and the stopped clock of lazyinit-postmark. Runs on any kernel.
 #   MULT=10              multiplier
-#   CACHE=none           null_blk, loop: as for lazyinit-postmark
+#   CACHE=none           or null_blk or loop, as for lazyinit-postmark
 #   BARRIER=1            or 0: the mount option
 # mem: 3G
 # timeout: 900
@@ -19,7 +19,7 @@ echo mono >"$TRACING/trace_clock"
 echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
 flushed=$(flushes)
 mount -o "init_itable=${MULT:-10},barrier=${BARRIER:-1}" "$DISK" "$FS"
-# From the end of the first group to the end of the last, because the start of the thread is random.
+# Measure from the end of the first group to the end of the last, because the thread starts at a random time.
 until traced; do sleep 5; done
 figure flushes $(($(flushes) - flushed))
 awk '/ext4_lazy_itable_init:/ {

@@ -26,7 +26,7 @@ if set_lazy state maybe 2>/dev/null; then
     say "state took nonsense"
     false
 fi
-# Longer than the random start delay of up to five seconds.
+# Wait for longer than the random start delay of up to five seconds.
 expect_paused 7
 expect "groups done before the pause" "$(lazy "done")" 0
 mount -o remount,ro "$FS"

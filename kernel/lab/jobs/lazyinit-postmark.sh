@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: a foreground workload together with the lazyinit thread, on null_blk with a millisecond per request
-# of up to 32 KiB, one at a time. Any kernel.
+# Figures: a foreground workload together with the lazyinit thread, on null_blk with a millisecond per request of up to
+# 32 KiB, one at a time. Runs on any kernel.
 #   LAZY=init_itable=10  or noinit_itable
 #   CACHE=none           the disk has no volatile cache; null_blk: it has one, and a flush costs one
 #                        request; loop: it accepts writes at once and writes them back when
 #                        flushed (the page cache, behind a loop device)
 #   BARRIER=1            or 0: the mount option
-#   FOREGROUND=postmark  mounted sync, or stream: direct writes of 64 KiB, RATE per second, never flushed
-#   TRANSACTIONS=3000    of postmark
+#   FOREGROUND=postmark  mounted with sync; or stream: direct writes of 64 KiB, RATE per second, never flushed
+#   TRANSACTIONS=3000    transactions of postmark
 #   RATE=16, SECONDS_OF_STREAM=60
 # mem: 3G
 # timeout: 900
@@ -38,7 +38,7 @@ run_stream() {
     "$BIN/stream" --rate "${RATE:-16}" --seconds "${SECONDS_OF_STREAM:-60}" "$FS" >>"$E4R_RUN/figures"
 }
 
-# Tables of 1/16 of the disk: 16,384 requests keep the thread busy all the time.
+# The tables take 1/16 of the disk. Their 16,384 requests keep the thread busy all the time.
 make_lazy -b 4096 -g 8192 -i 4096
 options=barrier=${BARRIER:-1}
 if [ "${FOREGROUND:=postmark}" = postmark ]; then
@@ -51,7 +51,7 @@ if [ "$FOREGROUND" = stream ]; then
     sync
 fi
 mount -o "remount,${LAZY:-init_itable=10}" "$FS"
-# The thread starts after up to five seconds; without a thread, wait as long.
+# The thread starts after up to five seconds. Wait equally long without a thread.
 sleep 6
 echo mono >"$TRACING/trace_clock"
 : >"$TRACING/trace"
@@ -68,13 +68,13 @@ if [ "$FOREGROUND" = postmark ]; then
     # postmark measures in whole seconds.
     figure postmark_transactions_per_s \
         "$(awk '$3 ~ /^[0-9.]+$/ && NF > 10 { print $3 }' "$E4R_RUN/postmark")"
-    # For the whole run of postmark, including files made before and deleted after the transactions.
+    # This rate covers the whole run of postmark, including the files made before and deleted after the transactions.
     figure transactions_per_s "$(awk -v n="${TRANSACTIONS:-3000}" -v ns=$((ended - started)) \
         'BEGIN { printf "%.2f", n * 1e9 / ns }')"
 fi
 figure flushes "$flushed"
 figure groups_zeroed "$(zeroed_on_disk)"
-# The groups of the measured time, and the share of it that their 64 requests each took.
+# The number of groups initialized in the measured time, and the share of that time that they took (64 requests each).
 figure groups_meanwhile "$groups_meanwhile"
 figure tables_share_percent "$(awk -v n="$groups_meanwhile" -v ns=$((ended - started)) \
     'BEGIN { printf "%.2f", 100 * n * 64e6 / ns }')"

@@ -17,7 +17,7 @@ expect_that "groups" "$groups" -ge 1000
 echo 1 >"$TRACING/events/ext4/ext4_prefetch_bitmaps/enable"
 echo 1 >"$TRACING/events/ext4/ext4_read_block_bitmap_load/enable"
 
-# Bitmaps that the thread has read since the trace was cleared.
+# Prints the number of bitmaps that the thread has read since the trace was cleared.
 read_ahead() {
     grep -c '^ *ext4lazyinit-.*ext4_read_block_bitmap_load:' "$TRACING/trace" || true
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: with lazyinit_probe, tables that are zero on disk are not written, and all others are: random
-# tables, tables with a single byte at the end, unreadable tables. Counters and trace events must match the
-# flags on disk. If zeros may come from a discard and need not last, 1 is refused, and it is ignored if the
-# device started to support discard later.
+# Correctness: with lazyinit_probe, tables that are zero on disk are not written. All others are: tables of random data,
+# tables with a single nonzero byte at the end, unreadable tables. Counters and trace events must match the flags on
+# disk. On a device with discard, zeros may come from a discard and need not last: there the kernel refuses the value 1,
+# and ignores it if the device began to support discard later.
 # base: 6.1
 # image: plain-1g
 # timeout: 600
@@ -15,7 +15,7 @@ empty_disk() {
     blkdiscard -f "$DISK" 2>/dev/null
 }
 
-# Bytes written to $DISK since boot.
+# Prints the bytes written to $DISK since boot.
 written() {
     awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
@@ -43,11 +43,11 @@ initialize() {
         "$TRACING/trace")
     expect "groups traced" "$(sort -nu <<<"$events" | wc -l)" "$groups"
     expect "groups traced as skipped" "$(grep -c ' 1$' <<<"$events" || true)" "$skipped"
-    # The counter equals the sum over the events.
+    # The counter must equal the sum over the events.
     expect "time traced" "$(awk '{ ns += $2 } END { printf "%d", ns / 1000 }' <<<"$events")" "$time_us"
 }
 
-# Every table without a used inode is completely zero.
+# Fails unless every table without a used inode is completely zero.
 expect_zero_tables() {
     local group first last n=0
     unused_tables >"$TMPDIR/tables"
@@ -61,7 +61,7 @@ expect_zero_tables() {
     expect_that "tables looked at" "$n" -gt 10
 }
 
-# A disk without data: the allocated space on the host shows what was written.
+# A disk without data. The space that its file takes on the host shows how much was written.
 allocated() {
     sync
     echo $(($(stat -c %b "$E4R_RUN/disk") * 512))
@@ -86,7 +86,7 @@ tables=$(unused_tables | awk '{ n += $3 - $2 + 1 } END { print n * 1024 }')
 figure tables_bytes "$tables"
 expect_that "bytes spared" $((bytes0 - bytes2)) -ge "$tables"
 
-# A ubd discards, and discarded data could come back. Invalid values are refused everywhere.
+# A ubd disk supports discard, and discarded data could come back, so 1 is refused. Invalid values are always refused.
 mount -o noinit_itable "$DISK" "$FS"
 refused 1 "Operation not supported"
 for bad in 3 -1 x ''; do refused "$bad" "Invalid argument"; done
@@ -144,7 +144,8 @@ size=64M make_lazy -b 1024
 initialize 1
 expect "tables written where nothing is discarded" "$zeroed" 0
 
-# While mounted, it is replaced by a disk that can discard, with the same contents: then 1 has no effect.
+# While the file system is mounted, its disk is replaced by one with the same contents that can discard. Then 1 has no
+# effect.
 size=64M make_lazy -b 1024
 dmsetup create turned --table "0 131072 linear $no_discard 0"
 DISK=/dev/dm-0
@@ -160,8 +161,8 @@ expect "tables written after that" "$(lazy zeroed) $(lazy skipped)" "$groups 0"
 check_finished
 dmsetup remove turned
 
-# Non-deterministic discards: the trimmed tables read as zeros now, and as the old data later. (Reads of them go
-# to an empty file until it is removed.)
+# Non-deterministic discards: the trimmed tables read as zeros now and as old data later. (Reads of the tables are
+# redirected to an empty file until it is removed.)
 truncate -s 1G /mnt/zeros
 zeros=$(losetup -f --show /mnt/zeros)
 for probe in 1 2; do

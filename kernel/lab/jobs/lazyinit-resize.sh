@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: if a resize adds groups while the thread is ending, their tables are initialized. The thread
-# reads all block bitmaps in one batch. One bitmap takes seconds, and the resize comes within this time.
+# Correctness: if a resize adds groups while the thread is ending, their tables are initialized. The thread reads all
+# block bitmaps in one batch. Reading one of them takes seconds here, and the resize happens within this time.
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the share of the time in which the lazyinit thread keeps a disk busy whose speed changes during the
-# work; any kernel. A group lasts from the thread's first request for it (its block event) until the group's own
-# event, which comes after its last request; the share is relative to the time from group to group.
-#   DELAYS="20 100 20"   milliseconds per write, one phase after the other; "none": the disk itself
+# Figures: the share of time for which the lazyinit thread keeps a disk busy, while the speed of the disk changes. Runs
+# on any kernel. The work on a group begins with the thread's first request (a block event) and ends with the group's
+# own event, which follows its last request. The share is the time of this work divided by the time from one group to
+# the next.
+#   DELAYS="20 100 20"   milliseconds per write in each phase; "none": the disk without dm-delay
 #   COUNT=25             groups per phase
 #   MULT=10              multiplier; the intended share is 1 / (MULT + 1)
 #   BARRIER=1            or 0: the mount option
@@ -27,7 +28,8 @@ traced_at_least() {
     [ "$(groups_traced)" -ge "$1" ]
 }
 
-# phase NUMBER: the share, from the trace of this phase. Its first group began before the phase.
+# phase_figures NUMBER: computes the share from the trace of this phase. Skips the first group, which began before the
+# phase.
 phase_figures() {
     awk -v phase="$1" -v disk="$(tr : , <"/sys/class/block/$(basename "$DISK")/dev")" '
         { at = 0; for (i = 1; i <= 5 && !at; ++i) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0 }
@@ -47,7 +49,7 @@ phase_figures() {
         }' "$TRACING/trace" >>"$E4R_RUN/figures"
 }
 
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 make_lazy ${GEOMETRY:--b 1024}
 phase=0
 for delay in ${DELAYS:-20 100 20}; do

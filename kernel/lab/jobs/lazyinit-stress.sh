@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: knobs, remounts, freezes and unmounts at random moments, while files are made. ROUNDS and
-# RUN_SEED; the debug variant finds wrong locking.
+# Correctness: knobs, remounts, freezes and unmounts at random moments, while files are made. ROUNDS is the number of
+# rounds, RUN_SEED the seed. The debug variant finds wrong locking.
 # image: plain-1g
 # timeout: 900
 # shellcheck source=kernel/lab/guest/lazyinit.sh

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: one thread serves all file systems. If one waits for long or is paused, it does not delay
-# another; unmounting either does not disturb the other.
+# Correctness: one thread serves all file systems. A file system with a long wait or a pause does not delay another, and
+# unmounting one does not disturb the other.
 # mem: 1G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
@@ -40,7 +40,7 @@ for how in waits paused; do
     check_finished
     on_one
     expect_that "groups of the first one" "$(lazy "done")" -le 2
-    # Mounted again while the first is still mounted, and unmounted during work.
+    # Mounts the second again while the first is still mounted, and unmounts it during the work.
     on_two
     make_lazy -b 1024
     mount -o init_itable=1000000 "$two" "$FS"

@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: an unreadable block bitmap (dm-dust) is read and reported once, not by every allocation that
 # prefetches its flex group, and the other groups of the flex group are still initialized.
-#   BY=search   which code reads the batch: searches for blocks, or thread: the thread that reads bitmaps
-#               ahead after mount. 7.3 searches lists, so its searches never read it (mballoc-fixes, --set BY=thread).
+#   BY=search   the code that reads the batch: searches for blocks. BY=thread: the thread that reads bitmaps
+#               ahead after mount. 7.3 searches lists, so its searches never read it: use --set BY=thread.
 # series: mballoc-cr1.5
 # image: 4k-delalloc
 # timeout: 120

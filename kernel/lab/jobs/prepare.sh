@@ -4,7 +4,7 @@
 mount_disk "$MOUNT"
 manifest=()
 if [ "${RUN%% *}" = churn ]; then manifest=(--manifest "$E4R_RUN/manifest"); fi
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 "$BIN/"$RUN "${manifest[@]}" "$FS"
 sync
 umount "$FS"

@@ -4,7 +4,7 @@
 # The host sets E4REPLAY, MOUNT, KNOBS, RUN (program and arguments), FOR (time), RECORD (options).
 mount_disk "$MOUNT"
 mkdir "$FS/old"
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 "$BIN/"$RUN --seed 1 "$FS/old" >/dev/null
 (
     for ((seed = 2; ; seed++)); do

@@ -17,7 +17,7 @@ mount_disk
 $BIN/${RUN:-churn --ops 400 --files 60 --max-size 1M --seed 1} $FS >$E4R_RUN/figures
 sync
 END
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 trace-cmd record -q -C mono -b 200000 ${EVENTS:--e ext4 -e jbd2} -o "$E4R_RUN/run.dat" \
     bash "$E4R_RUN/workload"
 cat "$(mb_proc)/mb_groups" >"$E4R_RUN/run.mb_groups"

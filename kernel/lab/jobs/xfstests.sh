@@ -82,7 +82,7 @@ prepare_root
 if [[ $(uname -r) == *-debug* ]]; then quiet_dmesg; fi
 # As on ordinary systems. Guests of other jobs write back only on request.
 echo 500 >/proc/sys/vm/dirty_writeback_centisecs
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 mke2fs -q -F -t ext4 ${MKFS:-} "${devices[0]}"
 cat >/mnt/local.config <<TEXT
 export FSTYP=ext4
@@ -107,7 +107,7 @@ keep() {
 # Tests with keys need a keyring, which a login usually makes. No program is started during a test, because that
 # costs the guest 35 ms.
 exec {out}< <(
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     keyctl session xfstests ./check --exact-order $TESTS </dev/null 2>&1
 )
 name='' began=0 rest='' failed=0

@@ -51,7 +51,7 @@ uml_command() {
         guest_command+=("ubd$letter${NO_TRIM:+t}=$disk")
         letter=$((letter + 1))
     done
-    # shellcheck disable=SC2206 # words by intention
+    # shellcheck disable=SC2206 # word splitting is intended
     guest_command+=(${APPEND:-} quiet)
 }
 

@@ -102,7 +102,7 @@ run_job() {
     shift 4
     # Waits inside the guest scale by the same factor.
     slow=$(patience "$target" "$variant")
-    # shellcheck disable=SC2046 # words by intention
+    # shellcheck disable=SC2046 # word splitting is intended
     set -- "SLOW=$slow" $(job_field "$job" set) "$@"
     image=${IMAGE:-$(job_field "$job" image)}
     seed=${SEED:-$(job_field "$job" seed)}
@@ -114,7 +114,7 @@ run_job() {
         done
         DISKS=("${DISK_FILES[@]}")
     elif [ -n "$(job_field "$job" disks)" ]; then
-        # shellcheck disable=SC2046 # words by intention
+        # shellcheck disable=SC2046 # word splitting is intended
         empty_disks "$run" $(job_field "$job" disks)
     elif [ -n "$image" ]; then
         known_kind "$image" || die "no image '$image' in kernel/lab/kinds.table"

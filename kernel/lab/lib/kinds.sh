@@ -49,7 +49,7 @@ lacking() {
 
 # lacking_of_kind TREE KIND: the same for what a kind uses.
 lacking_of_kind() {
-    # shellcheck disable=SC2046 # words by intention
+    # shellcheck disable=SC2046 # word splitting is intended
     lacking "$1" $(kind_field "$2" mount | tr , ' ') $(kind_field "$2" knobs)
 }
 
@@ -71,7 +71,7 @@ make_start_image() {
     fi
     fill=$(kind_field "$1" fill)
     # Without a fill, every group stays as mke2fs made it.
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     "$(project_build)/test/support/make_fragmented" "$3" --size "$(kind_field "$1" size)" \
         --mke2fs "-t ext4 $(kind_field "$1" mke2fs)" --seed "$2" ${fill:---skip-percent 100}
 }

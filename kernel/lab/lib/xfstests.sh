@@ -121,23 +121,23 @@ choose_tests() {
     local copy=$1 groups=${2//,/ } excluded=${3//,/ } names=$4 all chosen=() pattern test found group
     all=$(all_tests "$copy")
     for group in $groups $excluded; do
-        # shellcheck disable=SC2086 # words by intention
+        # shellcheck disable=SC2086 # word splitting is intended
         [ -n "$(in_groups $group <<<"$all")" ] || die "no group '$group' in $copy: see group.list in its tests/*"
     done
     for pattern in $names; do
         found=0
         while read -r test _; do
-            # shellcheck disable=SC2053 # a pattern by intention
+            # shellcheck disable=SC2053 # the pattern is intended
             if [[ $test == $pattern ]]; then chosen+=("$test") found=1; fi
         done <<<"$all"
         [ $found = 1 ] || die "no test '$pattern': give names like ext4/001 or patterns like 'generic/00?'"
     done
     {
-        # shellcheck disable=SC2086 # words by intention
+        # shellcheck disable=SC2086 # word splitting is intended
         [ -z "$groups" ] || in_groups $groups <<<"$all"
         for test in "${chosen[@]}"; do grep "^$test " <<<"$all"; done
     } | sort -u | {
-        # shellcheck disable=SC2086 # words by intention
+        # shellcheck disable=SC2086 # word splitting is intended
         if [ -n "$excluded" ]; then grep -vxFf <(in_groups $excluded <<<"$all"); else cat; fi
     } | cut -d' ' -f1
 }

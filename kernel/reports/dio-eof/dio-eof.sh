@@ -13,7 +13,7 @@
 make_null_blk size=128 blocksize=512 completion_nsec=300000 hw_queue_depth=1 max_sectors=2560
 echo mq-deadline >/sys/block/lab/queue/scheduler
 echo 256 >/sys/block/lab/queue/nr_requests
-# shellcheck disable=SC2086 # words by intention
+# shellcheck disable=SC2086 # word splitting is intended
 mkfs ${MKFS:--t ext4 -b 4096} -q "$DISK"
 mount -o "${MOUNT:-defaults}" "$DISK" "$FS"
 gcc -O2 -Wall -Wextra -o "$TMPDIR/dio-eof" "${JOB%.sh}.c"

@@ -10,7 +10,7 @@ bad=0
 for options in '-b 1024 -O bigalloc -C 2048' '-b 1024' '-b 4096 -O bigalloc'; do
     rm -f "$work/image"
     truncate -s 1G "$work/image"
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     mke2fs -q -F -t ext4 $options "$work/image" 2>/dev/null
     echo "mke2fs $options: $(dumpe2fs "$work/image" 2>/dev/null | grep -m1 -o 'Group descriptors\? at.*')"
     "$work/descriptor-location" "$work/image" || bad=1

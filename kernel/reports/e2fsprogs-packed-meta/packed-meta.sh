@@ -9,7 +9,7 @@ bad=0
 for options in '-b 1024 -G 1' '-b 4096 -G 1' '-b 4096 -G 1 -O bigalloc' '-b 4096 -G 2' '-b 4096'; do
     truncate -s 0 "$image"
     truncate -s 512M "$image"
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     "${MKE2FS:-mke2fs}" -q -F -t ext4 $options -E packed_meta_blocks=1 "$image" 2>/dev/null
     status=0
     words=$("${E2FSCK:-e2fsck}" -fn "$image" 2>/dev/null) || status=$?
