@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The operations of `e4replay age --write-operations` on a mounted file system.
+// Runs the operations of `e4replay age --write-operations` on a mounted file system.
 //   aged --prepare N --dirs D DIRECTORY    makes N empty files in D directories and prints their
 //                                          inode numbers
-//   aged --script FILE --pid N DIRECTORY   does what FILE says, in a process whose number leaves
-//                                          the same remainder by 16 as N (nodelalloc begins by it)
+//   aged --script FILE --pid N DIRECTORY   runs the operations in FILE, in a process whose number
+//                                          equals N modulo 16 (the start of nodelalloc depends
+//                                          on it)
 #include <sys/wait.h>
 
 #include <fstream>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Mixed churn on `files` files per thread in DIRECTORY/cT: create, append, rewrite, truncate,
+// Mixed operations on `files` files per thread in DIRECTORY/cT: create, append, rewrite, truncate,
 // fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows the correct
-// contents of each file and compares them at intervals, at the end, and in a later run (`--check
-// MANIFEST` after a remount, with the output of `--manifest MANIFEST`). `--resume MANIFEST`
-// continues with the files of an earlier run. `--fitrim LIST` trims the file system in between: its
-// calls come at equal distances, separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes
-// (64K, 4M). The weights of `--mix` choose the operations: basic, append, holes (fallocate, punch,
-// zero range and sparse writes more often), direct, indirect (for files without extents), wide
-// (also mmap, xattrs, symbolic links, directories, rename over a file, writing to unlinked files).
+// contents of each file and checks them at intervals, at the end, and in a later run (`--manifest
+// MANIFEST` writes what `--check MANIFEST` reads after a remount). `--resume MANIFEST` continues
+// with the files of an earlier run. `--fitrim LIST` trims the file system in between: LIST has
+// calls separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). They are spread
+// evenly over the run. The weights of `--mix` choose the operations: basic, append, holes
+// (fallocate, punch, zero range and sparse writes more often), direct, indirect (for files without
+// extents), wide (also mmap, xattrs, symbolic links, directories, rename over a file, writing to
+// unlinked files).
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -25,7 +26,8 @@ namespace {
 
 constexpr std::uint64_t kUnit = 512;  // the unit of all operations
 
-// Contents: unit i of a file holds words made of its stamp; stamp 0 is a hole or zeroes.
+// Writes the contents of a unit: words computed from its stamp and its index. Stamp 0 means zeros,
+// written or from a hole.
 void paint(char* out, std::uint32_t stamp, std::uint64_t unit) {
   if (stamp == 0) {
     std::memset(out, 0, kUnit);
@@ -80,7 +82,7 @@ Weights weights_of(const std::string& mix) {
   if (mix == "direct") return {10, 10, 6, 5, 2, 4, 3, 0, 4, 40, 2, 8, 4, 1, 1};
   if (mix == "append") return {6, 70, 4, 2, 0, 0, 0, 0, 0, 0, 0, 4, 10, 3, 1};
   if (mix == "wide") return {16, 20, 8, 6, 3, 4, 3, 3, 6, 6, 3, 8, 5, 2, 1, 6, 8, 6, 5, 4, 3};
-  // Without operations that need extents.
+  // No operations that need extents.
   if (mix == "indirect") return {14, 34, 12, 8, 4, 0, 4, 0, 10, 6, 2, 8, 8, 3, 1};
   std::fprintf(stderr, "churn: no mix '%s': basic, holes, direct, append, wide, indirect\n",
                mix.c_str());
@@ -239,7 +241,8 @@ class Churn {
     });
   }
 
-  // Near ENOSPC a write may stop in the middle of a unit; this drops the partial unit.
+  // Notes the units that a write has written. Near ENOSPC a write may stop within a unit; the
+  // partial unit is dropped.
   void accept(File& file, std::uint64_t at, std::uint64_t bytes, std::uint32_t stamp) {
     const std::uint64_t units = bytes / kUnit;
     if (units > 0) note(file, at, units, stamp);
@@ -248,7 +251,8 @@ class Churn {
                  path(file));
   }
 
-  // After ENOSPC a call may have done part of its work without reporting it.
+  // Drops the file's contents from `at` on. After ENOSPC a call may have done part of its work
+  // without reporting it.
   void forget_from(File& file, std::uint64_t at) { resize(file, std::min(at, file.units())); }
 
   void put_direct(File& file) {
@@ -290,7 +294,7 @@ class Churn {
         if (!keep && file.units() < at + units) file.stamps.resize(at + units, 0);
         return;
       }
-      // The call may have succeeded partly.
+      // The call may have succeeded in part.
       lab::check(ftruncate(fd, static_cast<off_t>(file.units() * kUnit)), path(file));
     });
   }
@@ -348,8 +352,8 @@ class Churn {
     });
   }
 
-  // Small attributes are stored in the inode, large ones in a block, or more (if the file system
-  // supports it).
+  // Small attributes are stored in the inode, large ones in a block, or in several if the file
+  // system supports that.
   void set_xattr(File& file) {
     const std::string value(rng_.between(1, 900), 'v');
     const std::string name = "user.a" + std::to_string(rng_.below(4));
@@ -417,7 +421,7 @@ class Churn {
   std::uint64_t done_[op_count] = {};
 };
 
-// Fails unless the open file holds what the stamps say.
+// Fails unless the open file has the contents that the stamps describe.
 void compare_contents(int fd, const std::string& path, const std::vector<std::uint32_t>& stamps) {
   struct stat st {};
   lab::check(fstat(fd, &st), path);
@@ -503,7 +507,7 @@ std::vector<fstrim_range> read_trims(const std::string& list) {
   return out;
 }
 
-// Returns the number of trimmed bytes.
+// Calls FITRIM; returns the number of trimmed bytes.
 std::uint64_t trim(const std::string& directory, fstrim_range range) {
   const int fd = static_cast<int>(lab::check(open(directory.c_str(), O_RDONLY), directory));
   lab::check(ioctl(fd, FITRIM, &range), "FITRIM");

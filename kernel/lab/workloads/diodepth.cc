@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How many direct writes to one file are in flight at a time: --threads of them keep --depth writes
-// of --size bytes each in flight (Linux aio), --count per thread, in a region of the file that is
-// the thread's own. A fixed number of writes, so that it ends in a guest whose clock stands still
-// while it computes.
-//   --prepare written|fallocated|hole    what the file is before; appended: it grows, --threads 1
-//   --pattern seq       one behind the other
+// Measures direct writes to one file, many in flight at a time. Each of --threads threads keeps
+// --depth writes of --size bytes in flight (Linux aio), in its own region of the file, and makes
+// --count writes. The number of writes is fixed, so that the program ends in a guest whose clock
+// stands still while it computes.
+//   --prepare written|fallocated|hole    the file's state before the run
+//             appended  the file grows; only with --threads 1
+//   --pattern seq       one after the other
 //             block     the first bytes of every block of --block bytes
 //             random    anywhere in the region, at multiples of 512 bytes
 //   --sync 1            pwrite instead of aio: the depth is the number of threads

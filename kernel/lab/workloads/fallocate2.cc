@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Like will-it-scale's fallocate2, with several files: each of `processes` adds 8 KiB at a time to
-// its own file up to 1 MiB, truncates it to nothing, and continues with the next of its `files`. So
-// a recording of one process can be distributed over `files` writers. With `rate`, a process makes
-// at most so many operations a second. Prints operations per second and process.
+// Like will-it-scale's fallocate2, with several files: each of `processes` processes extends one of
+// its own files by 8 KiB at a time up to 1 MiB, truncates it to nothing, and continues with the
+// next of its `files` files. So a recording of one process can be distributed over `files` writers.
+// With `rate`, a process makes at most `rate` operations per second. Prints operations per second
+// and process.
 #include <chrono>
 #include <thread>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fills the file system until ENOSPC and makes room again, `rounds` times: files of random sizes,
-// some written, some fallocated, some grown in small steps; then removes half of them.
+// Fills the file system until ENOSPC and makes room again, `rounds` times: creates files of random
+// sizes, some written, some fallocated, some grown in small steps, and then removes half of them.
 #include <algorithm>
 
 #include "support.h"
@@ -26,7 +26,7 @@ class Filler {
     ++full_;
   }
 
-  // Removes a share of the files, chosen at random.
+  // Removes `percent` of the files, chosen at random.
   void make_room(unsigned percent) {
     std::vector<std::string> kept;
     for (const std::string& path : files_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Shuts a file system down like a crash: data in memory no longer reaches the disk, and neither do
-// blocks that the journal holds back. The ioctl is ext4's of Linux 6.1 (fs/ext4/ext4.h); xfs has
-// the same.
+// Shuts a file system down as a crash would: data in memory no longer reaches the disk, and neither
+// do blocks that still wait in the journal. Uses the ioctl of ext4 in Linux 6.1
+// (fs/ext4/ext4.h). xfs has the same ioctl.
 #include <sys/ioctl.h>
 
 #include "support.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Several kinds of writers on one file at once, for `seconds`, then fsync, close and a comparison
-// of the whole file with what they wrote, read past the cache. The file has `mib` MiB in two
-// halves:
-// - the first is written from its beginning to its end, over and over, by calls of `kib` KiB, while
-//   another thread overwrites pieces of 1 byte to 16 KiB at random places of it,
-// - of the second each page belongs to a thread that stores through a shared mapping or to one that
-//   writes pieces of it, by turns.
-// A thread calls fsync now and then. Prints how many writes there were of each kind.
+// Several kinds of writers write one file at the same time for `seconds`. Then the program calls
+// fsync and close, reads the whole file with O_DIRECT, and compares it with the written data. The
+// file has `mib` MiB in two halves:
+// - One thread writes the first half from its beginning to its end, over and over, by calls of
+//   `kib` KiB, while another thread overwrites pieces of 1 byte to 16 KiB at random places of it.
+// - The pages of the second half belong in turn to a thread that stores through a shared mapping
+//   and to a thread that writes pieces of them.
+// Another thread calls fsync now and then. Prints the number of writes of each kind.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -37,7 +37,7 @@ class File {
                path_);
     std::memcpy(model_.data() + at, data, size);
   }
-  // Stores to a byte of the second half, in a page of its own.
+  // Stores to a byte of the second half, in a page that no other thread writes.
   void store(std::size_t at, char value) {
     map_[at - half()] = value;
     model_[at] = value;
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
         file.write(at, data.data(), size);
       }
   });
-  threads.emplace_back([&] {  // writes into that area, and into every other page of the second half
+  threads.emplace_back([&] {  // random writes to the first half and half of the other pages
     lab::Rng rng(seed);
     std::vector<char> data(16 << 10);
     for (; !done; ++pieces) {
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
-  threads.emplace_back([&] {  // stores to the other pages
+  threads.emplace_back([&] {  // stores to the other pages of the second half
     lab::Rng rng(seed + 1);
     for (; !done; ++stores) {
       const std::size_t page = rng.below(file.half() / kPage / 2) * 2 + 1;

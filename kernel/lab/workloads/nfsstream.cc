@@ -2,8 +2,9 @@
 // Writes one file sequentially, `mib` MiB by write() calls of `kib` KiB, then calls fsync and
 // close. Prints the speed, the longest call, the number of calls over 100 ms, the time of fsync,
 // and the largest amount of memory that was dirty or under writeback, sampled every 10 ms. With
-// `check` 1 it then reads the file past the cache; with `only-check` 1 it does only that. With
-// `launder` N it drops, after every MiB, clean pages that are more than N MiB behind.
+// `check` 1 it then reads the file with O_DIRECT and checks its contents; with `only-check` 1 it
+// does only that. With `launder` N it drops, after every MiB, clean pages that are more than N MiB
+// behind the writer.
 #include <algorithm>
 #include <atomic>
 
@@ -11,7 +12,7 @@
 
 namespace {
 
-// Dirty and Writeback of /proc/meminfo, KiB.
+// Returns the sum of Dirty and Writeback in /proc/meminfo, in KiB.
 std::uint64_t dirty_kib(int meminfo) {
   char text[4096];
   const long n = lab::check(pread(meminfo, text, sizeof text - 1, 0), "/proc/meminfo");

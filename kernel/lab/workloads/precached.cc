@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Measures waits for the list of inodes of the extent status shrinker. It makes `files` files and
 // precaches their extents; the shrinker skips them while it finds others. While the shrinker works
-// (one write to drop_caches), a file's first reclaimable entry is repeatedly created and removed,
-// which puts its inode on that list and takes it off. Prints the times of the creations.
+// (one write to drop_caches), the program repeatedly creates and removes the first reclaimable
+// entry of another file. That puts its inode on the list and takes it off again. Prints the times
+// of the creations.
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 

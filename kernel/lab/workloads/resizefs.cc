@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Grows a mounted ext4 to `blocks` blocks by one ioctl (Linux 7.3 fs/ext4/ext4.h,
-// EXT4_IOC_RESIZE_FS), without the preceding reads of resize2fs.
+// EXT4_IOC_RESIZE_FS), without the reads that resize2fs does first.
 #include <sys/ioctl.h>
 
 #include "support.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Requests as fast as they come, from several processes: each of `count` operations opens one of
-// the process's `files`, allocates up to 40 blocks at one of its first 64, empties every third file
-// and removes every seventh. A full file system is no error.
+// Makes allocation requests as fast as possible from several processes. Each of `count` operations
+// opens one of the `files` files of its process, and allocates up to 40 blocks that begin in its
+// first 64 blocks. One operation in three then empties the file, and one in seven removes it. A
+// full file system is not an error.
 #include "support.h"
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Direct writes at a steady rate over one file of `mib` MiB, never flushed: `rate` writes of `kib`
-// KiB per second. A late write does not delay the next one. Prints the times; the run's time ends
-// when the last write is due.
+// KiB per second. A late write does not delay the next one. Prints the times. The measured time
+// ends when the last write is due.
 #include <algorithm>
 
 #include "support.h"
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     if (lab::check(pwrite(fd, data.data(), size, at), path) != static_cast<long>(size))
       lab::die(path + ": short write");
   };
-  // Written once, so that later writes allocate nothing.
+  // Write the whole file once, so that later writes allocate nothing.
   if (options.number("prepare") != 0) {
     for (std::uint64_t i = 0; i < places; ++i) write_at(i);
     lab::check(fsync(fd), path);

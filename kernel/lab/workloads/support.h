@@ -55,7 +55,7 @@ class Rng {
   std::uint64_t state_;
 };
 
-// 64K, 4M, 1G are powers of two.
+// Parses a size like 64K, 4M or 1G, whose units are powers of two.
 inline std::uint64_t size(const std::string& text) {
   char* end = nullptr;
   std::uint64_t n = std::strtoull(text.c_str(), &end, 0);
@@ -66,7 +66,8 @@ inline std::uint64_t size(const std::string& text) {
   return n >> 30;
 }
 
-// "--name value" pairs, then one directory. Every name must be among the defaults.
+// The command line: pairs "--name value", then one directory. Every name must be among the
+// defaults.
 class Options {
  public:
   Options(int argc, char** argv, std::map<std::string, std::string> defaults)
@@ -101,7 +102,7 @@ class Options {
   std::string directory_;
 };
 
-// Runs body(thread) in `threads` threads; a single thread runs in this thread.
+// Runs body(thread) in `threads` threads, or in the calling thread if `threads` is 1.
 template <class Body>
 void in_threads(std::uint64_t threads, const Body& body) {
   if (threads <= 1) return body(0);
@@ -110,8 +111,8 @@ void in_threads(std::uint64_t threads, const Body& body) {
   for (std::thread& thread : all) thread.join();
 }
 
-// The same with processes, which run in parallel on the CPUs of User Mode Linux; threads do not.
-// Fails if one of them fails.
+// The same with processes. Processes run in parallel on the CPUs of User Mode Linux, but threads do
+// not. Fails if one of the processes fails.
 template <class Body>
 void in_processes(std::uint64_t processes, const Body& body) {
   if (processes <= 1) return body(0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The wire between guests of Linux 7.3, which have no device for uml_switch: what one guest sends
-// goes to the others. Guests connect to the socket SOCKET (transport "bess" of User Mode Linux's
-// vector driver, Documentation/virt/uml/user_mode_linux_howto_v2.rst): a message is a packet. Each
-// waits until its guest takes it. From SIGUSR1 to SIGUSR2 the wire is cut: packets are lost. (A
-// guest that can send none would do nothing else than try.) Runs on the host, until its standard
-// input ends.
+// The network between guests of Linux 7.3, which have no device for uml_switch: every packet that a
+// guest sends goes to all others. Guests connect to the socket SOCKET (transport "bess" of User
+// Mode Linux's vector driver, Documentation/virt/uml/user_mode_linux_howto_v2.rst): a message is a
+// packet. A packet waits until its guest takes it. From SIGUSR1 to SIGUSR2 the wire is cut: packets
+// are dropped. (They are not refused, because a guest that cannot send would do nothing but retry.)
+// Runs on the host, until its standard input ends.
 //   wire SOCKET
 #include <poll.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr int kQueue = 8 << 20;  // limit of bytes of packets that wait for a guest
+constexpr int kQueue = 8 << 20;  // most bytes that may wait for a guest
 constexpr int kAtOnce = 64;      // packets of one guest before the others get their turn
 
 volatile std::sig_atomic_t is_cut = 0;

@@ -18,7 +18,7 @@ struct Extent {
   std::uint64_t place;         // sector of the disk
 };
 
-// The extents of the file below its last block, after writeback. Blocks behind the end disappear
+// The extents of the file below its last block, after writeback. Blocks beyond the end disappear
 // when an extending write fails.
 std::vector<Extent> extents_of(const Target& target) {
   std::vector<char> memory(sizeof(fiemap) + kMostExtents * sizeof(fiemap_extent), 0);

@@ -9,8 +9,8 @@
 
 #include "model.h"
 
-// Ways to keep direct writes in flight: pwritev2 (one at a time), libaio and io_uring, the latter
-// two through system calls.
+// Ways to keep direct writes in flight: pwritev2 (one at a time), libaio and io_uring. libaio and
+// io_uring are used through system calls, without their libraries.
 namespace dio {
 
 struct Target;
@@ -34,7 +34,7 @@ struct Io {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Starts all of them. reap() also returns those that complete at once.
+  // Starts all writes of the batch. Writes that complete at once are also returned by reap().
   virtual void submit(const std::vector<Io*>& batch) = 0;
   // Appends completed writes; waits until there are at least `least`.
   virtual void reap(std::vector<Io*>& out, unsigned least) = 0;

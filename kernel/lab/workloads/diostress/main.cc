@@ -3,7 +3,7 @@
 // libaio and io_uring, to files of DIRECTORY. Other threads meanwhile punch, zero, allocate,
 // truncate, extend and read the files, write through the page cache, and store through a mapping. A
 // model knows the possible contents of each sector. All sectors are compared at the end of each
-// round, some also during it.
+// round, and some also during the round.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N per thread
 //   --files N            number of files at once; each thread works on all of them
 //   --tails PERCENT      share of operations at the end of the file, while others extend it
@@ -11,11 +11,12 @@
 //                        0, because freed blocks and the page cache must not meet them)
 //   --exposing 1         a direct read may see old data of the disk in a page with a concurrent
 //                        store through a mapping (Linux without delayed allocation)
-//   --patience SECONDS   time after --seconds until waiting threads are given up
-//   --state FILE         stores the expected contents of the remaining files, for
-//   --verify-only FILE   after a remount
+//   --patience SECONDS   time after --seconds until the run fails because threads still wait
+//   --state FILE         stores the expected contents of the remaining files
+//   --verify-only FILE   after a remount, compares the files with the contents stored in FILE
 //   --self-test 1        tests the model with invented outcomes, in memory
-// A failure is one line (what was expected, what was found, what was in flight) and status 1.
+// On a failure, prints one line (expected contents, contents found, operations in flight) and exits
+// with 1.
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-// A file that was left behind.
+// A file on the disk, with its model.
 struct Kept {
   std::string path;
   std::uint64_t round;

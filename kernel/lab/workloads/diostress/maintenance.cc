@@ -36,7 +36,7 @@ void Changer::one_op(lab::Rng& rng) {
   write_buffered(rng);
 }
 
-// Usually near the current writes. Whole blocks in one of three cases.
+// Draws a range, usually near the current writes. One range in three consists of whole blocks.
 Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block(), size = model.size();
@@ -69,9 +69,10 @@ void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
   if (result != 0) stress_.unexpected(*target_, "ftruncate", result);
 }
 
-// A store through a mapping is lost if only a block of its page, not the page, was punched or
-// zeroed before: the page stays writable, so the block is not allocated again (Linux 6.1
-// ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
+// Extends a range to whole pages if it meets pages with mappings. A store through a mapping is lost
+// if a block of its page, but not the whole page, was punched or zeroed before: the page stays
+// writable, so the block is not allocated again (Linux 6.1 ext4_punch_hole and ext4_zero_range;
+// later kernels: ext4_truncate_page_cache_block_range).
 Range Changer::apart_from_mappings(Range range) const {
   const Model& model = *target_->model;
   if (model.sectors_per_block() >= kPageSectors || !range.meets(model.for_mappings())) return range;
@@ -95,7 +96,8 @@ void Changer::discard(lab::Rng& rng, Kind kind) {
     can_zero_ = false;
 }
 
-// Does not change contents, so nothing is claimed, and writes to the same sectors continue.
+// Calls fallocate(). That does not change contents, so nothing is claimed, and writes to the same
+// sectors continue.
 void Changer::allocate(lab::Rng& rng) {
   const Range range = draw_range(rng, kMostRange);
   if (!can_fallocate_ || range.count == 0) return;
@@ -137,7 +139,7 @@ void Changer::truncate(lab::Rng& rng) {
   auto less = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (rng.percent(30)) less = static_cast<std::uint32_t>(rng.below(size));
   if (less >= size || less == 0 || size - less < model.most() / kKeptPart) return;
-  // Operations are nearly always in flight somewhere in this range.
+  // Operations are nearly always in flight somewhere in this range, so try several times.
   std::optional<Claimed> claimed;
   for (unsigned i = 0; i < kTries && !(claimed = model.begin_truncate(owner_, size - less)); ++i)
     std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -175,7 +177,8 @@ void Reader::run(std::uint64_t ops) {
   stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
 }
 
-// A read may fail for a bad sector or, through the page cache, for a bad sector in the same page.
+// Whether a failed read is correct: it includes a bad sector, or shares a page of the page cache
+// with one.
 bool Reader::fails_rightly(std::uint32_t first, std::uint32_t count, long result) {
   if (result == count * long{kSector} || (result < 0 && errno != EIO)) return false;
   const std::uint32_t from = first - first % kPageSectors;

@@ -6,7 +6,8 @@
 
 #include "stress.h"
 
-// Threads for everything else that happens to the file during writes: one changes it, one reads it.
+// Threads that work on the file during direct writes: one changes it by other operations, one reads
+// it.
 namespace dio {
 
 class Changer {

@@ -50,7 +50,7 @@ void Mapper::run(std::uint64_t ops) {
   mappings_.clear();
 }
 
-// Memory is faster than the disk: without a pause this thread would end before the others have
+// Memory is faster than the disk, so without a pause this thread would end before the others have
 // begun.
 void Mapper::one_op(lab::Rng& rng) {
   std::this_thread::sleep_for(std::chrono::microseconds(rng.below(4000)));

@@ -28,7 +28,7 @@ class Mapper {
       return memory_ + (sector - first_) * kSector;
     }
     [[nodiscard]] const Target& target() const { return target_; }
-    // Writes whole pages to the disk before it returns.
+    // Flushes whole pages to the disk (msync).
     [[nodiscard]] long sync(std::uint32_t first, std::uint32_t count) const;
 
    private:

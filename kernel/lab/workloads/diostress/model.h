@@ -15,8 +15,8 @@
 //
 // An operation claims its sectors before the system call and releases them afterwards. Exclusive
 // claims do not overlap any other claim; shared claims may overlap each other. A sector may hold
-// the value of any write that was not yet over when a later successful write began. A failed or
-// short operation may or may not have happened.
+// the value of any write that had not ended when a later successful write began. A failed or short
+// operation may or may not have changed its sectors.
 //
 // Pages may be reserved for mappings. Stores to them are not system calls: they are not atomic for
 // a reader, and they do not wait for a direct write to the same page. So direct writes never touch
@@ -56,7 +56,7 @@ struct Op {
   std::uint32_t first;
   std::uint32_t count;
   std::uint64_t begin;  // in the model's clock
-  std::uint64_t end;    // 0: in flight
+  std::uint64_t end;    // 0 while in flight
   long result;
 };
 
@@ -93,35 +93,37 @@ struct Violation {
   std::uint32_t sector;
   std::string expected;
   std::string found;
-  std::string around;  // operations in flight together with the expected one
+  std::string around;  // operations that were in flight together with the expected one
 };
 
 class Model {
  public:
-  // For an empty file. `most` is the largest possible number of sectors.
+  // A model of an empty file that never has more than `most` sectors.
   Model(std::uint32_t file, std::uint32_t most, std::uint32_t sectors_per_block);
 
-  // Reserves these sectors from direct writes: whole pages, never truncated.
+  // Keeps direct writes away from these sectors. They must be whole pages that are never truncated.
   void keep_for_mappings(Range pages);
   [[nodiscard]] Range for_mappings() const { return for_mappings_; }
   // After this call, a direct read may find any contents in a page with a concurrent store.
   void let_stores_expose() { stores_expose_ = true; }
-  // Number of such sectors since the last call.
+  // Returns the number of sectors since the last call in which only let_stores_expose() permitted
+  // the contents found.
   [[nodiscard]] std::uint64_t take_exposed();
 
   // From now on the disk refuses to read and write these sectors.
   void set_bad(std::vector<Range> bad);
   // Whether one of these sectors is bad.
   [[nodiscard]] bool has_bad(std::uint32_t first, std::uint32_t count);
-  // Whether a direct write may end with this result. A write with a bad sector must fail. A write
-  // without one may fail if it shares a block with one, because it may write zeros there.
+  // Whether a direct write may end with this result. A write to a bad sector must fail. Another
+  // write may fail if it shares a block with a bad sector, because the kernel may write zeros to
+  // the rest of the block.
   [[nodiscard]] bool accepts(const Claimed& claimed, long result);
 
   // Returns nothing if sectors are claimed by others or are not all below the file's size.
   std::optional<Claimed> begin(const Claim& claim);
-  // Claims `count` sectors from the end of the file, or from the end of concurrent extensions.
-  // Skips `gap` sectors; rewrites the last `back` sectors of the file (shared; only without other
-  // extensions).
+  // Claims `count` sectors from the end of the file, or from the end of concurrent extensions. The
+  // claim skips `gap` sectors first. It also covers the last `back` sectors of the file, as a
+  // shared claim; `back` must be 0 while others extend the file.
   std::optional<Claimed> begin_extend(const Claim& claim, std::uint32_t gap, std::uint32_t back);
   // Claims an extension with zeros, excluding all other extensions.
   std::optional<Claimed> begin_grow_alone(std::uint32_t owner, std::uint32_t count);
@@ -132,13 +134,13 @@ class Model {
 
   // `via` is mapping, buffered, or one of the direct engines.
   [[nodiscard]] ReadWindow begin_read(std::uint32_t first, std::uint32_t count, Via via);
-  // Compares the `bytes` read with the legal contents during the read.
+  // Compares the `bytes` bytes that were read with the contents that were legal during the read.
   std::optional<Violation> end_read(const ReadWindow& window, const char* data, long bytes);
   // Compares sectors while nothing is in flight.
   std::optional<Violation> check(std::uint32_t first, const char* data, std::uint32_t count);
 
   [[nodiscard]] std::uint32_t size();
-  // Number of sectors with several possible values.
+  // Returns the number of sectors with several possible values.
   [[nodiscard]] std::uint64_t ambiguous();
   // Sets the size after all operations have ended. After a failed extension, the size may be
   // anything up to its end.

@@ -11,7 +11,7 @@
 namespace dio {
 
 constexpr std::uint64_t kSector = 512;
-constexpr std::uint32_t kPageSectors = 8;  // per page of memory, on x86
+constexpr std::uint32_t kPageSectors = 8;  // sectors per page of memory, on x86
 
 // Owner and sequence number of a write; 0 means zeros.
 using Token = std::uint64_t;
@@ -42,9 +42,10 @@ Found decode(const char* data);
 bool is_mix(const char* data, std::uint32_t file, std::uint32_t sector,
             const std::vector<Token>& tokens);
 
-// "owner 3 seq 17", "zeros"
+// For example "owner 3 seq 17", or "zeros".
 std::string name_of(Token token);
-// The same for the contents found at `sector` of `file`: also "torn", "stale", "misplaced".
+// The same for the contents found at `sector` of `file`. May also return "torn", "stale" or
+// "misplaced".
 std::string name_of(const Found& found, std::uint32_t file, std::uint32_t sector);
 
 }  // namespace dio

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kChunk = 128;  // sectors per read or write
 
-// Writes through either descriptor; buffered data is flushed to the disk.
+// Writes directly or through the page cache. Buffered data is flushed to the disk.
 void write_chunk(Stress& stress, const Target& target, lab::Buffer& buffer, std::uint32_t first,
                  std::uint32_t count, bool direct) {
   const auto claimed = target.model->begin(
@@ -50,7 +50,7 @@ void compare(Stress& stress, const Target& target, lab::Buffer& buffer, int fd,
   }
 }
 
-// Draws some of the pages that no truncate reaches.
+// Draws some of the pages that are never truncated, to reserve them for mappings.
 Range draw_mapped(lab::Rng& rng, const Model& model) {
   const std::uint32_t room = model.most() / kKeptPart / kPageSectors;
   const auto pages = std::min(static_cast<std::uint32_t>(rng.between(4, 16)), room);

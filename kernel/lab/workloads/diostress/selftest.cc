@@ -45,7 +45,7 @@ class Bench {
     if (claimed) done(*claimed);
     return claimed;
   }
-  // Mixes `bytes` of one token with the rest of the other.
+  // Makes a sector of the first `bytes` bytes of one token and the rest of the other.
   void mix(std::uint32_t sector, Token one, Token other, std::size_t bytes) {
     std::vector<char> first(kSector);
     paint(first.data(), kFile, sector, one);
@@ -53,7 +53,7 @@ class Bench {
     std::memcpy(at(sector), first.data(), bytes);
   }
   char* at(std::uint32_t sector) { return &bytes_[sector * kSector]; }
-  // Describes the fault of the file: "" for none, otherwise the contents found.
+  // Returns the contents that the model objects to, or "" if the file is right.
   std::string verdict() {
     const auto violation = model.check(0, bytes_.data(), model.size());
     return violation ? violation->found : "";
@@ -138,7 +138,7 @@ void overlapping() {
   expect("ambiguous no more", bench.model.ambiguous() == 0);
 }
 
-// A long operation over two others: the second superseded the first, but not the long one.
+// A long write during two others. The second supersedes the first, but not the long one.
 void long_one() {
   Bench bench;
   const Claimed slow = *bench.claim(0, 1, Mode::shared);
@@ -350,7 +350,7 @@ void refusing() {
          bench.model.accepts(again, 4 * long{kSector}) && !bench.model.accepts(again, error));
 }
 
-// A half-done write is torn for every reader; only half-done stores may be visible.
+// A half-done write counts as torn for every reader. Only half-done stores may be visible.
 void half_written() {
   Bench bench;
   const Claimed old = bench.written(0, 2);

@@ -34,7 +34,7 @@ constexpr const char* kNames[] = {"writes_sync",
 static_assert(std::size(kNames) == static_cast<unsigned>(Count::last));
 
 constexpr std::uint64_t kLines = 10;         // printed failures
-constexpr std::uint64_t kStepsPerSpot = 40;  // until writes move to another spot
+constexpr std::uint64_t kStepsPerSpot = 40;  // number of steps before writes move to another spot
 
 }  // namespace
 

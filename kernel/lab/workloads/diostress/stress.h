@@ -67,12 +67,12 @@ class Stress {
   [[nodiscard]] std::uint64_t count(Count what) const {
     return counts_[static_cast<unsigned>(what)].load(std::memory_order_relaxed);
   }
-  // Returns whether a claim was granted; counts claims refused because of others.
+  // Returns whether a claim was granted; counts claims that were refused because they conflict.
   bool got(const std::optional<Claimed>& claimed) {
     if (!claimed) add(Count::conflicts);
     return claimed.has_value();
   }
-  // Calls op(generator) `ops` times, until the run is over. Each call has its own generator, so
+  // Calls op(generator) `ops` times, or until the run is over. Each call has its own generator, so
   // random choices do not depend on the timing of other threads.
   template <class Op>
   void each_op(std::uint32_t owner, std::uint64_t ops, const Op& op);
@@ -87,7 +87,7 @@ class Stress {
   void unexpected(const Target& target, const std::string& what, long result);
   [[nodiscard]] bool over() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  // Percentage of the writers' operations at the end of the file.
+  // The percentage of the writers' operations that work at the end of the file.
   [[nodiscard]] unsigned tails() const { return tails_; }
   [[nodiscard]] double elapsed() const { return clock_.seconds(); }
   void figures() const;
@@ -99,7 +99,7 @@ class Stress {
 
  private:
   std::uint64_t seed_;
-  double seconds_;  // 0: no limit
+  double seconds_;  // 0 means no limit
   unsigned tails_;
   lab::Stopwatch clock_;
   std::array<std::atomic<std::uint64_t>, static_cast<unsigned>(Count::last)> counts_{};

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMemory = kMaxCount * kSector + kPage;  // for one write
 
-// Sectors of a write: often less than a block, or a few blocks, up to 64 KiB.
+// Draws the length of a write in sectors: often less than a block, or a few blocks, at most 64 KiB.
 std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
   const std::uint64_t kind = rng.below(100);
   if (kind < 50) return static_cast<std::uint32_t>(rng.between(1, per_block));
@@ -111,7 +111,8 @@ void Writer::burst(lab::Rng& rng) {
   }
 }
 
-// Writes whole blocks and, at the same time, parts of them; the rest must stay.
+// Writes whole blocks and, at the same time, parts of them. Sectors outside the parts must keep the
+// data of the whole-block writes.
 void Writer::cover(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -138,17 +139,18 @@ void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
 
 void Writer::extend(lab::Rng& rng) {
   const std::uint32_t per_block = target_->model->sectors_per_block();
-  // Usually small, because the file should grow all the time but not beyond `most`.
+  // The count is usually small, because the file should grow all the time, but not beyond `most`.
   const auto small = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
   const std::uint32_t count = rng.percent(85) ? small : draw_count(rng, per_block);
   const auto gap = static_cast<std::uint32_t>(rng.between(1, 3 * per_block));
   add_extend(rng, count, rng.percent(20) ? gap : 0, 0);
 }
 
-// Writes up to the end of the file, while others extend the file in the same block. Whole-block
-// writes go first, so that this write has to queue. A sorting disk handles requests in the order of
-// their start. So the extending write sometimes begins a block earlier; otherwise, with blocks of
-// two sectors, it could never be the one that is overwritten.
+// Writes up to the end of the file, while another write extends the file in the same block.
+// Whole-block writes are submitted first, so that this write has to queue. A disk that sorts
+// handles requests in the order of their first sectors. So the extending write sometimes begins a
+// block earlier. Otherwise it could never be handled first with blocks of two sectors, and so never
+// be overwritten.
 void Writer::tail_burst(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -194,8 +196,9 @@ bool Writer::is_whole(const Claimed& claimed) const {
   return claimed.first % per_block == 0 && claimed.count % per_block == 0;
 }
 
-// Sets contents, flags, and memory in one to three pieces at multiples of a sector. The kernel's
-// notion of alignment covers memory as well as place, so whole blocks usually get aligned memory.
+// Sets the contents, the flags, and one to three memory pieces whose lengths are multiples of a
+// sector. The kernel's alignment rules apply to the memory as well as to the file offset, so whole
+// blocks usually get aligned memory.
 void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
   const Claimed& claimed = io.claimed;
   const bool odd_memory = rng.percent(is_whole(claimed) ? 10 : 50);

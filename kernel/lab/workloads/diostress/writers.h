@@ -8,7 +8,7 @@
 #include "engines.h"
 #include "stress.h"
 
-// Threads that write directly, through one engine each, with several writes in flight.
+// Threads that make direct writes. Each uses one engine and keeps several writes in flight.
 namespace dio {
 
 class Writer {
@@ -18,7 +18,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // A round of this many operations; all of them have completed when it returns.
+  // Runs a round of `ops` operations, and returns when all of them have completed.
   void run(std::uint64_t ops);
 
  private:
