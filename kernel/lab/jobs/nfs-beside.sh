@@ -2,9 +2,9 @@
 # shellcheck shell=bash disable=SC2154
 # Figures: the progress of a second process while a file is written sequentially through NFS (nfs-stream):
 # writes at random places, followed by fsync.
-#   OTHER=file           another file of the mount; or same: the same file; mount: another mount of the
+#   OTHER=file           another file of the mount. Or same: the same file; mount: another mount of the
 #                        server; tmpfs: without NFS
-#   OTHER_MIB=16 OTHER_KIB=16    the amount and the size of its writes
+#   OTHER_MIB=16 OTHER_KIB=16    total amount and size of the second process's writes
 #   MIB=256, SYSCTLS and others: see nfs-stream
 # config: nfs
 # peer: nfs-server

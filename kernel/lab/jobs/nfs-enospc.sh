@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the server's disk fills up during a stream with write-behind, or an eager stream on a kernel
-# without it. The writer gets the error from write, fsync or close, once per file. Existing files stay
+# Correctness: the server's disk fills up during a stream with write-behind, or during an eager stream on a kernel
+# without write-behind. The writer gets the error from write, fsync or close, once per file. Existing files stay
 # unchanged, and after space is freed no error remains.
 # series: nfs-eager
 # config: nfs
@@ -15,7 +15,7 @@ send_early 8
 client
 umount "$mount_dir"
 
-# must_fail MIB: a stream of this size fails, with the right error.
+# must_fail MIB: fails unless a stream of this size fails with the right error.
 must_fail() {
     if "$BIN/nfsstream" --mib "$1" --name big "$mount_dir" >/dev/null 2>"$E4R_RUN/error"; then
         say "$1 MiB found place" && return 1
@@ -24,7 +24,7 @@ must_fail() {
     grep -q '^\(write\|fsync\|close\): No space left on device$' "$E4R_RUN/error"
 }
 
-# As root, who may use the blocks reserved for root.
+# Prints the free space, including the blocks reserved for root, since the writer is root.
 free_mib() {
     echo $(($(stat -f -c '%f * %S' "$mount_dir") >> 20))
 }
@@ -33,7 +33,7 @@ has_room() {
     [ "$(free_mib)" -ge "$1" ]
 }
 
-# gets_room MIB: removed blocks become free when the server's journal has committed.
+# gets_room MIB: waits until this much is free. Removed blocks become free when the server's journal has committed.
 gets_room() {
     within 30 has_room "$1" || { say "no $1 MiB are free again" && return 1; }
 }
@@ -42,7 +42,7 @@ for VERS in ${VERS:-4.2 3}; do
     mount_nfs
     "$BIN/nfsstream" --mib 32 --name small --check 1 "$mount_dir" >/dev/null
     left=$(free_mib)
-    # Far more than fits, and slightly more.
+    # Tries far more data than fits, and slightly more than fits.
     must_fail 200
     rm "$mount_dir/big"
     gets_room $((left - 1))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: while A writes a file eagerly, B flushes the same file by a write with RWF_DSYNC, and each call
-# returns while A still writes. The server's disk flushes its cache slowly, so more than 8
-# MiB gather during a COMMIT, and the next one is due when it completes. A writes in bursts, so that all WRITEs
-# complete between two of them, because fsync, chmod and close also wait for WRITEs. Records the longest calls,
-# and how many COMMITs were in flight at once.
+# Correctness: while A writes a file eagerly, B flushes the same file by a write with RWF_DSYNC. Each call of B must
+# return while A still writes. The server's disk flushes its cache slowly, so more than 8 MiB gather during a COMMIT,
+# and the next COMMIT is due when this one completes. A writes in bursts, and all WRITEs complete between two bursts,
+# because fsync, chmod and close also wait for WRITEs. Records the longest calls, and the number of COMMITs that were in
+# flight at once.
 #   STREAM_S=60          seconds for which A writes
-#   BURST_MIB=1          what A writes in each quarter of a second
-#   LIMIT_S=25           longest time for a call of B
-#   CALLS=dsync          what B does, in turn: also fsync, chmod and close (open, write and close), which may
-#                        wait for A on stock too. none: nothing, and only one COMMIT may be in flight
+#   BURST_MIB=1          amount that A writes in each quarter of a second
+#   LIMIT_S=25           longest permitted time for a call of B
+#   CALLS=dsync          the calls of B, in turn. Also fsync, chmod and close (open, write and close), which may
+#                        wait for A on stock too. none: B does nothing, and only one COMMIT may be in flight
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -32,7 +32,8 @@ events="nfs:nfs_initiate_commit nfs:nfs_commit_done"
 # shellcheck disable=SC2034 # used by start_trace
 TRACE_KB=4000
 
-# commits FILE: from a trace, the number of COMMITs while A wrote, the most in flight at once, and the longest, ms.
+# commits FILE: computes figures from a trace: the number of COMMITs while A wrote, the largest number in flight at
+# once, and the longest time of a COMMIT in ms.
 commits() {
     awk '
         {

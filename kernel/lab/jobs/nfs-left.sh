@@ -14,7 +14,7 @@
 MOUNT=write=eager
 client
 
-# KiB that are dirty or under writeback; unstable pages count as either.
+# Prints the KiB that are dirty or under writeback. Unstable pages are counted in one of the two.
 pinned() {
     awk '/^(Dirty|Writeback):/ { sum += $2 } END { print sum }' /proc/meminfo
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: one file is written at once by a sequential writer, a random writer and a writer through a
-# mapping. With write-behind and a bound that is often reached, or eagerly on a kernel without write-behind, NFS
-# 4.2 and 3. The contents are compared past the cache.
-#   SECONDS_EACH=15      per version; RUN_SEED=1
+# Correctness: a sequential writer, a random writer and a writer through a mapping write one file at the same time, with
+# NFS 4.2 and 3. Data is sent by write-behind with a bound that is often reached, or eagerly on a kernel without
+# write-behind. The contents are compared with O_DIRECT reads.
+#   SECONDS_EACH=15      seconds for each version of NFS; RUN_SEED=1
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server

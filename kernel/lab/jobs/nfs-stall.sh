@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Correctness: with write=eager and write=wait no write() waits for the periodic flusher if a file is larger
-# than the dirty limit. For each second of the longest write(), shows the view of writers and flusher (stall/ in
-# the run's directory has the traces).
+# Correctness: with write=eager and write=wait no write() waits for the periodic flusher if a file is larger than the
+# dirty limit. For each second of the longest write(), shows the events of the writers and of the flusher. The traces
+# are in stall/ in the run's directory.
 #   EAGER="eager wait"   mount options to try
 #   LONGEST_MS=5000      limit for a write()
 #   MIB=128, WSIZE, VERS, RATE: see nfs-stream
@@ -20,7 +20,7 @@ TRACE_KB=${TRACE_KB:-16000}
 events="nfs:nfs_initiate_write nfs:nfs_writeback_done nfs:nfs_initiate_commit nfs:nfs_commit_done
     writeback:balance_dirty_pages writeback:writeback_start writeback:writeback_single_inode_start"
 
-# timeline FILE: per second since the first event.
+# timeline FILE: prints a line for each second since the first event.
 timeline() {
     awk '
         {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: write-behind does not affect writers with O_SYNC or O_DIRECT, through a mapping, at random
-# places, or with a pNFS layout (the server has the export option pnfs): nothing is sent by write-behind, and
-# O_SYNC and O_DIRECT need the same number of WRITEs and COMMITs as without it. On a kernel without
-# write-behind: with write=eager, O_DIRECT needs the same number, and O_SYNC one COMMIT per write(). There the
-# counts of all kinds are figures, for comparison with a stock kernel.
+# Correctness: write-behind does not affect writers with O_SYNC or O_DIRECT, through a mapping, at random places, or
+# with a pNFS layout (the server has the export option pnfs): write-behind sends none of their data, and O_SYNC and
+# O_DIRECT need the same number of WRITEs and COMMITs as without it. On a kernel without write-behind, the test uses
+# write=eager: O_DIRECT needs the same number, and O_SYNC needs one COMMIT per write(). The counts of all kinds are then
+# recorded as figures, for comparison with a stock kernel.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -16,11 +16,12 @@
 VERS=3 client
 umount "$mount_dir"
 
-# count NAME FIO-OPTIONS...: writes 8 MiB in this way; leaves the counts, without TCP's, in counts.NAME.
+# count NAME FIO-OPTIONS...: writes 8 MiB with these options of fio. Leaves the counts, except those of TCP, in
+# counts.NAME.
 count() {
     local name=$1
     shift
-    # Otherwise fio first writes a whole file before it writes into its middle.
+    # Otherwise fio first writes the whole file before a job that writes into the middle of it.
     truncate -s 8M "$mount_dir/file"
     counts_begin
     fio --name=job --filename="$mount_dir/file" --thread --size=8m --bs=64k --end_fsync=1 \
@@ -36,17 +37,17 @@ count_all() {
     count "direct-$1" --ioengine=psync --rw=write --direct=1
     count "random-$1" --ioengine=psync --rw=randwrite
     count "mapped-$1" --ioengine=mmap --rw=write
-    # The test must be able to see write-behind.
+    # Shows that the test can detect write-behind.
     count "plain-$1" --ioengine=psync --rw=write
 }
 
-# same_counts KIND MODE: checks for the same counts as without write-behind.
+# same_counts KIND MODE: fails unless the counts are the same as without write-behind.
 same_counts() {
     diff "$E4R_RUN/counts.$1-0" "$E4R_RUN/counts.$1-$2"
     figure "$1/writes" "$(sed -n 's/^writes //p' "$E4R_RUN/counts.$1-$2")"
 }
 
-# nothing_behind NAME
+# nothing_behind NAME: fails if write-behind sent data.
 nothing_behind() {
     grep -qx 'behind_sent 0' "$E4R_RUN/counts.$1" || {
         say "$1: written behind" && cat "$E4R_RUN/counts.$1"

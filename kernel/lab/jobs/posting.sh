@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# The situation of the CR1.5 posting: 10 threads write 40,000 files of 64 KiB on a disk whose free runs are
-# shorter than the goal. --image posting, midfrag, smallfiles or posting-empty. With PROCESSES=N, N processes
-# write them, which can use several CPUs on uml-smp. With TOGETHER=1, all write into one directory.
+# The workload of the CR1.5 posting: 10 threads write 40,000 files of 64 KiB on a disk whose free extents are shorter
+# than the goal. Use it with --image posting, midfrag, smallfiles or posting-empty. With PROCESSES=N, N processes write
+# the files; on uml-smp they can use several CPUs. With TOGETHER=1, all write into one directory.
 # image: posting
 # mem: 4G
 # timeout: 900
@@ -19,7 +19,7 @@ cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.after"
 awk '/^#[0-9]/ { free += $3; extents += $4 }
     END { print "free_extents", extents; print "free_extent_clusters", free / extents }' \
     "$E4R_RUN/mb_groups.after" >>"$E4R_RUN/figures"
-# One process for thousands of files, because fork is slow here.
+# Start one filefrag for thousands of files, because fork is slow in a guest.
 find "$FS" -name lost+found -prune -o -type f -print0 | xargs -0 -n 8000 filefrag |
     awk '{ extents += $(NF - 2); ++files } END { print "extents_per_file", extents / files }' \
         >>"$E4R_RUN/figures"

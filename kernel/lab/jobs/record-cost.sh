@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the cost of `e4replay record` for a writer of small files on a memory disk that answers at once
-# (null_blk): times with and without recording, in turn (test/bench/record.sh).
+# Figures: the cost of `e4replay record` for a writer of small files on a memory disk that answers at once (null_blk).
+# Measures times with and without recording in turn (test/bench/record.sh).
 #   E4REPLAY=FILE   the program; needed
 #   PAIRS=9
 #   FILES=20000     files per run; each file makes one request
@@ -16,7 +16,7 @@ mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 "$DISK"
 mount -t ext4 -o "${MOUNT:-nodelalloc,noinit_itable}" "$DISK" "$FS"
 mkdir -p /dev/shm
 mountpoint -q /dev/shm || mount -t tmpfs shm /dev/shm
-# shellcheck disable=SC2153 # E4REPLAY is the caller's
+# shellcheck disable=SC2153 # the caller sets E4REPLAY
 E4REPLAY=$E4REPLAY MKFILES=$BIN/mkfiles "$LAB/../../test/bench/record.sh" --pairs "${PAIRS:-9}" \
     --files "${FILES:-20000}" --events "${EVENTS:-minimal}" --on "$FS" | tee "$E4R_RUN/pairs"
 tail -3 "$E4R_RUN/pairs" >>"$E4R_RUN/figures"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records one run by trace-cmd into run.dat and, at the same time, by a tracefs instance into run.trace, from
-# before mount until after sync. `e4replay` must read the same from both.
+# Records one run from before mount until after sync, with trace-cmd into run.dat and at the same time with a tracefs
+# instance into run.trace. `e4replay` must read the same events from both.
 #   EVENTS="-e ext4 -e jbd2", RUN="churn ..."
 # image: 4k-delalloc
 # timeout: 120

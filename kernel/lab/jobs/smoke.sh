@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Mounts, writes, reads back after a remount, checks: is this kernel usable at all?
+# Shows that a kernel is usable: mounts a file system, writes files, reads them back after a remount, and runs e2fsck.
 # image: plain-1g
 # timeout: 120
 mount_disk "${MOUNT:-}"

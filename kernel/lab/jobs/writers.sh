@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Files per second by number of writing processes: on ext4, and on tmpfs, which shows how the guest itself
-# scales over CPUs. WRITERS: the numbers of processes. FILES of KIB for each process.
+# Figures: files per second for several numbers of writing processes, on ext4 and on tmpfs. tmpfs shows how the guest
+# itself scales with the number of CPUs. WRITERS: the numbers of processes. Each process writes FILES files of KIB KiB.
 # image: posting
 # mem: 4G
 # timeout: 900

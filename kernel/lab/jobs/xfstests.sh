@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Runs tests of xfstests on two disks, one after the other. `lab xfstests` starts it, and parses its output
-# (lib/xfstests-results.awk). On the host, only the run's directory is written: the root is mounted read-only,
+# (lib/xfstests-results.awk). The guest writes only to the run's directory on the host: the root is mounted read-only,
 # and the users that tests need are in a copy of /etc.
-#   XFSTESTS=DIR             a built checkout; TESTS="ext4/001 ..." in it
+#   XFSTESTS=DIR             a built checkout; TESTS="ext4/001 ...": tests in it
 #   MKFS="-b 4096"           mke2fs options for both disks; MOUNT=... mount options for both
 #   LIMIT=600                seconds per test; after that the guest ends
-# The completion marker is written when every test has ended, passed or not. The tests' output is in the run's
-# directory, results/.
+# Writes the completion marker when every test has ended, whether it passed or not. The tests' output is in results/ in
+# the run's directory.
 # config: xfstests
 # disks: 6G 6G
 # mem: 1536M
@@ -17,7 +17,7 @@ read -ra devices <<<"$DISKS"
 home=/mnt/home
 results=/mnt/results
 
-# private DIR: writes to it stay in the guest.
+# private DIR: keeps writes to DIR inside the guest.
 private() {
     mount -t tmpfs tmpfs "$1"
 }
@@ -34,15 +34,15 @@ add_user() {
 prepare_root() {
     local dir program
     mkdir -p /mnt/etc /mnt/bin /mnt/xfstests /mnt/test /mnt/scratch "$home" "$results" "$E4R_RUN/results"
-    # At a path that all users may enter.
+    # Mount the checkout at a path that all users may enter.
     mount --bind "$XFSTESTS" /mnt/xfstests
     mount -o remount,bind,ro /mnt/xfstests
-    # Tests create links beside themselves.
+    # Tests create links in their own directory, so that directory must be writable.
     cp -a /mnt/xfstests/tests /mnt/tests
     mount --bind /mnt/tests /mnt/xfstests/tests
     cp -a /etc/. /mnt/etc
     mount --bind /mnt/etc /etc
-    # Programs that would wait for a daemon that no guest runs. Tests without udevadm sleep instead.
+    # These programs would wait for a daemon that does not run in a guest. Tests without udevadm sleep instead.
     for program in udevadm logger systemd-run; do ln -s /bin/true "/mnt/bin/$program"; done
     export PATH=/mnt/bin:$PATH
     for dir in /tmp /var/tmp /run; do private $dir; done
@@ -80,7 +80,7 @@ TEXT
 
 prepare_root
 if [[ $(uname -r) == *-debug* ]]; then quiet_dmesg; fi
-# As on ordinary systems. Guests of other jobs write back only on request.
+# Write back periodically, as ordinary systems do. Guests of other jobs write back only on request.
 echo 500 >/proc/sys/vm/dirty_writeback_centisecs
 # shellcheck disable=SC2086 # word splitting is intended
 mke2fs -q -F -t ext4 ${MKFS:-} "${devices[0]}"
@@ -99,13 +99,13 @@ export DM_DISABLE_UDEV=1
 export HOST_OPTIONS=/mnt/local.config DIFF_LENGTH=20
 cd /mnt/xfstests || exit
 
-# keep: stores the tests' output so far where the host sees it.
+# keep: copies the tests' output so far to a directory that the host can read.
 keep() {
     cp -r "$results/." "$E4R_RUN/results/" || say "the results could not be copied"
 }
 
-# Tests with keys need a keyring, which a login usually makes. No program is started during a test, because that
-# costs the guest 35 ms.
+# Tests with keys need a keyring, which a login usually makes. The loop below starts no program during a test, because
+# starting one costs the guest 35 ms.
 exec {out}< <(
     # shellcheck disable=SC2086 # word splitting is intended
     keyctl session xfstests ./check --exact-order $TESTS </dev/null 2>&1

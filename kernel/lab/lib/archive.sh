@@ -3,11 +3,11 @@
 # Downloads packages from Debian's archive without installing them. Sourced by fetch.sh and root.sh after
 # common.sh. A store is a directory with its own sources.list.
 
-# mirror_of SUITE VARIABLE: the address of Debian's SUITE: $VARIABLE, or else the mirror in this machine's apt
-# configuration.
+# mirror_of SUITE VARIABLE: prints the address of Debian's SUITE. That is $VARIABLE if it is set, or else the mirror in
+# this machine's apt configuration.
 mirror_of() {
     local address=${!2:-}
-    # shellcheck disable=SC2016 # apt's own words
+    # shellcheck disable=SC2016 # apt expands it
     [ -n "$address" ] || address=$(apt-get indextargets --format '$(REPO_URI)' \
         'Created-By: Packages' 'Origin: Debian' "Codename: $1" | sort -u | sed -n 1p)
     [ -n "$address" ] ||
@@ -29,7 +29,7 @@ archive() {
         -o APT::Get::List-Cleanup=0 -o APT::Sandbox::User= "$@"
 }
 
-# update_archive STORE [WORD...]
+# update_archive STORE [WORD...]: runs apt-get update in the store.
 update_archive() {
     mkdir -p "$1/lists/partial"
     archive "$@" update >&2 || die "no lists of Debian's archive: is there a network?"

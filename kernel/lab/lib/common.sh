@@ -10,7 +10,7 @@
 #   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and ccache
 #                            reuses objects of other trees
 #   bin/                the workload programs
-#   runs/               a directory per guest: disk copies, log, files left by the job
+#   runs/               a directory per guest: disk copies, log, the job's output files
 set -euo pipefail
 
 # shellcheck disable=SC2034 # used by the steps
@@ -27,8 +27,8 @@ jobs=${E4R_LAB_JOBS:-2}
 # Kernels that fetch.sh can download. The tree of 6.1 is "base".
 debian_bases="6.1 6.12 7.3"
 
-# list_bases: Debian's, and the trees that fetch.sh --tree has copied. The tree of a series is a git worktree, whose .git
-# is a file.
+# list_bases: prints Debian's bases, and the trees that fetch.sh --tree has copied. The tree of a series is a git
+# worktree, whose .git is a file.
 list_bases() {
     local repository name
     for repository in "$E4R_LAB"/*/.git/; do
@@ -48,7 +48,7 @@ is_copied() {
 
 # is_stock TREE: whether the tree is a base.
 is_stock() {
-    [ "$1" = base ] || list_bases | grep -xF "$1" >/dev/null # reads to the end: a writer must not fail
+    [ "$1" = base ] || list_bases | grep -xF "$1" >/dev/null # no -q, which would end list_bases by SIGPIPE
 }
 
 step=$(basename "$0" .sh)
@@ -87,13 +87,14 @@ alone() (
     "$@"
 )
 
-# The directory of a tree: "base", the number of another base, or the name of a series (lib/series.sh).
+# tree_of TREE: prints the directory of a tree: "base", the number of another base, or the name of a series
+# (lib/series.sh).
 tree_of() {
     [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9.,_-]*$ ]] || die "'$1' is not a name of a series"
     echo "$E4R_LAB/$1"
 }
 
-# base_of TREE: the number of the base of this tree or series.
+# base_of TREE: prints the number of the base of this tree or series.
 base_of() {
     local number
     for number in $(list_bases); do
@@ -102,12 +103,12 @@ base_of() {
     echo 6.1
 }
 
-# topics_of TREE: the topics of its series, without the prefix of the base.
+# topics_of TREE: prints the topics of its series, without the prefix of the base.
 topics_of() {
     echo "${1#"$(base_of "$1")"-}"
 }
 
-# build_dir TREE TARGET VARIANT
+# build_dir TREE TARGET VARIANT: prints the path of the build directory.
 build_dir() {
     echo "$(tree_of "$1")/O-$2-$3"
 }
@@ -122,7 +123,7 @@ kernel_image() {
     esac
 }
 
-# root_of TARGET: the root directory of its guests (root.sh); for uml and qemu it is the machine's.
+# root_of TARGET: prints the root directory of its guests (root.sh). For uml and qemu it is this machine's root.
 root_of() {
     case $1 in
     arm64) echo "$E4R_LAB/root-$1" ;;
@@ -130,14 +131,14 @@ root_of() {
     esac
 }
 
-# cross_of TARGET: the prefix of its compilers; empty for native ones.
+# cross_of TARGET: prints the prefix of its compilers; empty for native compilers.
 cross_of() {
     [ "$1" = arm64 ] || return 0
     command -v aarch64-linux-gnu-g++ >/dev/null || die "no 'aarch64-linux-gnu-g++': run tools/setup.sh arm64"
     echo aarch64-linux-gnu-
 }
 
-# programs_of TARGET: the directory of the workload programs for its guests.
+# programs_of TARGET: prints the directory of the workload programs for its guests.
 programs_of() {
     case $1 in
     arm64) echo "$E4R_LAB/bin-$1" ;;
@@ -150,8 +151,8 @@ tree_version() {
     make -s --no-print-directory -C "$1" kernelversion 2>/dev/null
 }
 
-# totals FILE: prints the last row of agree.sh's table in FILE: sums over captures with one writer, and over the
-# others.
+# totals FILE: prints the last row of agree.sh's table in FILE: sums over the captures with one writer, and over those
+# with several writers.
 totals() {
     awk -F ' *[|] *' '
         function number(text) { gsub(/,/, "", text); return text + 0 }
@@ -176,10 +177,10 @@ totals() {
         }' "$1"
 }
 
-# agreement_row KIND SEED WRITERS STATUS REPORT [OPEN]: prints a line of the table from verify's output in
-# REPORT and its exit STATUS. Returns that status. Returns 3 if verify compared less than decisions, mb_groups
-# and mb_stats. Returns 0 if several writers differ only in races, and, with OPEN 1, if only counters of
-# mb_stats differ.
+# agreement_row KIND SEED WRITERS STATUS REPORT [OPEN]: prints a line of the table from verify's output in REPORT and
+# its exit STATUS. Returns STATUS, with these exceptions. Returns 3 if verify did not compare all of decisions,
+# mb_groups and mb_stats. Returns 0 if there were several writers and all differences are races, or, with OPEN 1, if
+# only counters of mb_stats differ.
 agreement_row() {
     awk -v kind="$1" -v seed="$2" -v writers="$3" -v status="$4" -v open="${6:-0}" '
         function number(text) { gsub(/,/, "", text); return text + 0 }

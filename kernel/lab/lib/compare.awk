@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The table of ab.sh. Reads "SIDE PAIR NAME VALUE" lines, SIDE being base or patched.
-#   -v A=TITLE -v B=TITLE    of the two kernels
+#   -v A=TITLE -v B=TITLE    titles of the two kernels
 #   -v limits="FIGURE=RATIO ..."    exit status 3 unless the median ratio of each is below its RATIO
 #
 # For the ratios patched/base of the pairs:
@@ -33,7 +33,7 @@ function described(side, name,   n, pair, list, mid) {
 
 # The largest k whose interval covers with 95 %; 0 if there is none. Leaves the coverage in `covered`.
 function order_rank(n,   k, tail, chance) {
-    chance = exp(-n * log(2)) # of X = 0
+    chance = exp(-n * log(2)) # the probability of X = 0
     tail = 0
     covered = 0
     for (k = 1; 2 * k <= n; ++k) {

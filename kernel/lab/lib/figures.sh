@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# The counters of a kernel in a capture, and those of a replay. Sourced after common.sh and kinds.sh by
+# Reads the counters of a kernel from a capture, and the counters of a replay. Sourced after common.sh and kinds.sh by
 # predict.sh, kernels.sh and knobs.sh.
 
-# Their common options: which captures, where they are, whether to take them again, and the document for the
-# table.
+# Options that these scripts share: which captures to use, their directory, whether to take them again, and the document
+# for the table.
 seed=1w
 again=0
 into=
@@ -32,8 +32,8 @@ prepare_captures() {
     build_project e4replay
 }
 
-# policy_of_tree TREE: the policy that decides like its kernel, by the name that documents give it. Each series
-# that changes decisions needs a line here; all others decide like their base.
+# policy_of_tree TREE: prints the policy that decides like the kernel of TREE, by the name that documents use. Each
+# series that changes decisions needs a line here; all others decide like their base.
 policy_of_tree() {
     case $1 in
     *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;
@@ -46,7 +46,7 @@ policy_of_tree() {
     esac
 }
 
-# take KIND TREE: takes a capture, unless it exists; prints its name.
+# take KIND TREE: takes a capture unless it exists, and prints its name.
 take() {
     local name warm=()
     [[ $seed != *w ]] || warm=(--warm)
@@ -57,8 +57,8 @@ take() {
     echo "$name"
 }
 
-# kernel_figures DIR/NAME: "cr1/hits 5" lines from the mb_stats of a capture, and the free extents of its end
-# state. Criteria have their 6.1 names on every kernel.
+# kernel_figures DIR/NAME: prints lines like "cr1/hits 5" from the mb_stats of a capture, and the number of free extents
+# in its end state. Criteria have their 6.1 names on every kernel.
 kernel_figures() {
     awk '
         BEGIN {
@@ -74,7 +74,7 @@ kernel_figures() {
         NF == 2 && $2 ~ /^[0-9]+$/ {
             name = $1; sub(/:$/, "", name)
             print (section ? section "/" : "") name, $2 }' "$1.mb_stats"
-    # e2freefrag misreads bigalloc.
+    # e2freefrag is wrong for bigalloc, so use mb_groups.
     if dumpe2fs -h "$1.img" 2>/dev/null | grep -q '^Filesystem features:.* bigalloc'; then
         awk '/^#[0-9]/ { extents += $4 } END { print "free_extents", extents + 0 }' "$1.mb_groups"
     else
@@ -82,25 +82,25 @@ kernel_figures() {
     fi
 }
 
-# file_extents DIR/NAME POLICY: prints a line for the extents of the files that a kernel wrote. They come from a
-# replay under its policy that follows it in every decision; no line if that is impossible.
+# file_extents DIR/NAME POLICY: prints a line with the number of extents of the files that a kernel wrote. The number
+# comes from a replay under POLICY. Prints nothing unless the replay agrees with every decision of the kernel.
 file_extents() {
     local report status=0
     report=$("$(project_build)/tools/e4replay" verify "$1.img" "$1.trace.zst" -p "$2" --no-progress \
         --json -) || status=$?
-    # 3: a counter of mb_stats differs, or a decision.
+    # Status 3: a counter of mb_stats or a decision differs.
     [ $status = 0 ] || [ $status = 3 ] || die "verifying $1 failed"
     jq -r '.runs[0] | select(.agreement.identical == .agreement.requests) |
         "file_extents \(.files.extents)"' <<<"$report"
 }
 
-# live_figures NAME TREE: prints both for a capture.
+# live_figures NAME TREE: prints the output of both functions above for a capture.
 live_figures() {
     kernel_figures "$out/$1"
     file_extents "$out/$1" "$(policy_of_tree "$2")"
 }
 
-# replay_figures NAME POLICY...: "POLICY cr1/hits 5" lines, from replays of a capture.
+# replay_figures NAME POLICY...: replays a capture and prints lines like "POLICY cr1/hits 5".
 replay_figures() {
     local policies
     policies=$(IFS=, && echo "${*:2}")
@@ -112,10 +112,10 @@ replay_figures() {
             "\($p) free_extents \(.free_extents.count)", "\($p) file_extents \(.files.extents)"'
 }
 
-# prediction_rows KIND FROM TO: makes a table line per figure from "SIDE NAME VALUE" lines. SIDE is the policy
-# FROM, the policy TO, or "kernel" for the counts of that kernel. Returns 3 if a figure is off by more than 5 %,
-# and by more than one or two searches make, or if a side lacks a figure that it should have. A rung that
-# neither the policy TO nor its kernel has does not count.
+# prediction_rows KIND FROM TO: makes a table line per figure from "SIDE NAME VALUE" lines. SIDE is the policy FROM, the
+# policy TO, or "kernel" for the counts of that kernel. Returns 3 if a figure is off by more than 5 % and by more than
+# one or two searches account for, or if a side lacks a figure that it should have. A criterion that neither the policy
+# TO nor its kernel has is ignored.
 prediction_rows() {
     awk -v kind="$1" -v from="$2" -v to="$3" '
         { value[$1, $2] = $3 }

@@ -11,11 +11,11 @@ trouble+='possible recursive locking|possible circular locking|inconsistent lock
 trouble+='EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|list_(add|del) corruption|'
 trouble+='KASAN|UBSAN|# not ok|^ *not ok'
 
-# find_trouble TARGET FILE...: prints the lines of kernel logs that are trouble. Ignores what lockdep reports
-# once about User Mode Linux itself, whose fork walks the address space without a lock (force_flush_all, Linux
-# 6.1 arch/um/kernel/tlb.c; the report is in lib/maple_tree.c), because lockdep continues. Also ignores KASAN's
-# report on the copy of thread_info from the end of a stack in an interrupt (to_irq_stack, from_irq_stack,
-# arch/um/kernel/irq.c); with kasan_multi_shot (lib/jobs.sh) KASAN continues after it.
+# find_trouble TARGET FILE...: prints the lines of kernel logs that are trouble. Two reports about User Mode Linux
+# itself are ignored. Lockdep reports once that fork walks the address space without a lock (force_flush_all, Linux 6.1
+# arch/um/kernel/tlb.c; the report is in lib/maple_tree.c), and continues. KASAN reports that an interrupt copies
+# thread_info from the end of a stack (to_irq_stack, from_irq_stack, arch/um/kernel/irq.c); with kasan_multi_shot
+# (lib/jobs.sh) KASAN continues.
 find_trouble() {
     local target=$1
     shift
@@ -36,7 +36,7 @@ new_run() {
     mktemp -d "$E4R_LAB/runs/$1.XXXXXX"
 }
 
-# The expected output of uname -r for a build.
+# Prints the expected output of uname -r for a build.
 expected_release() {
     cat "$(build_dir "$1" "$2" "$3")/include/config/kernel.release"
 }
@@ -93,7 +93,7 @@ arm64_command() {
 E4R_LAB=$E4R_LAB E4R_SCRIPTS=$lab_dir E4R_SHARE=$share_options ${APPEND:-}")
 }
 
-# Ends a guest of ours: first politely, then its whole process group.
+# Ends a guest that this script started: first with SIGTERM, then its whole process group with SIGKILL.
 end_guest() {
     local pid=$1
     kill -TERM "$pid" 2>/dev/null || return 0
@@ -116,10 +116,10 @@ wait_guest() {
     kill -KILL -- "-$pid" 2>/dev/null || true
 }
 
-# guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it. The caller sets
-# DISKS (array of files; the job has their names in the guest in $DISKS, the first in $DISK), NO_TRIM, MEM,
-# CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and VARS (array of NAME=VALUE for
-# the job). Leaves in RUN: log, dmesg, kernel, figures and the job's output.
+# guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and decides whether it succeeded. The
+# caller sets DISKS (array of files; in the guest, $DISKS has the names of the disks and $DISK the first name), NO_TRIM,
+# MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and VARS (array of NAME=VALUE for the
+# job). Leaves in RUN: log, dmesg, kernel, figures and the job's output.
 guest() {
     start_guest "$@"
     end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"
@@ -134,7 +134,7 @@ start_guest() {
     local token="done-$RANDOM$RANDOM" prefix=/dev/ubd disks letters=abcdefgh
     [[ $target = uml* ]] || prefix=/dev/vd
     disks=$(for ((i = 0; i < ${#DISKS[@]}; ++i)); do echo "$prefix${letters:i:1}"; done | paste -sd' ')
-    # The job may name another disk (null_blk).
+    # The job may choose another disk (null_blk).
     {
         printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" \
             BIN "$(programs_of "$target")" DISK "${prefix}a" DISKS "$disks"
@@ -160,7 +160,7 @@ end_of_guest() {
     judge "$run" "$3" "$(cat "$run/token")" "$(expected_release "$2" "$3" "$4")"
 }
 
-# Whether the run counts: right kernel, clean log, completion marker.
+# Fails unless the run is valid: right kernel, clean log, completion marker.
 judge() {
     local run=$1 target=$2 token=$3 release=$4 found
     [ -e "$run/kernel" ] || fail_run "$run" "the guest did not start"

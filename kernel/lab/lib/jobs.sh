@@ -3,18 +3,18 @@
 # Runs jobs of kernel/lab/jobs. Sourced by run.sh and ab.sh after common.sh, guest.sh, kinds.sh.
 #
 # A job is a shell script that runs in the guest. Its first comment lines may contain
-#   # image: KIND      the start image, of kinds.table (none: no disk)
-#   # disks: SIZE...   empty disks instead, one of each size; their names are in the job's $DISKS
+#   # image: KIND      the start image, a kind of kinds.table (without this line: no disk)
+#   # disks: SIZE...   empty disks instead, one for each SIZE; the job finds their names in $DISKS
 #   # series: TOPIC    the series that the kernel must have
-#   # base: N          the base of the kernel, such as 6.1, on which the series has the job's subject
+#   # base: N          the base of the kernel, such as 6.1, whose form of the series has the tested feature
 #   # seed: N          seed of that image (default: 1)
 #   # variant: V       variant of the kernel (default: plain)
-#   # config: nfs      an addition to its configuration (configs/nfs.config): variant V+nfs
+#   # config: nfs      an addition to the kernel's configuration (configs/nfs.config): variant V+nfs
 #   # set: NAME=VALUE ...   defaults for the job and its peer, overridden by --set
 #   # peer: NAME       guest/NAME.sh runs in a second guest, on a network with this one (lib/peer.sh)
-#   # peer-mem: SIZE, peer-disk: SIZE    of the second guest (default: 512M, an empty disk of 4G)
-#   # mem: SIZE        of the guest
-#   # timeout: S       seconds until the guest is killed and the job fails, times patience()
+#   # peer-mem: SIZE, peer-disk: SIZE    memory and disk of the second guest (default: 512M, an empty disk of 4G)
+#   # mem: SIZE        memory of the guest
+#   # timeout: S       seconds, times patience(), until the guest is killed and the job fails
 #   # append: ...      kernel arguments
 #   # expected: REGEX  trouble in the kernel log that the job causes, and that must appear
 
@@ -47,7 +47,7 @@ check_cpus() {
     [ "$1" != uml ] || die "--cpus: this target has one CPU; give --target uml-smp (7.3), qemu or arm64"
 }
 
-# patience TARGET VARIANT: the factor for time limits, relative to plain UML.
+# patience TARGET VARIANT: prints the factor for time limits, relative to plain UML.
 patience() {
     case $1-$2 in
     qemu-debug* | arm64-debug*) echo 8 ;;
@@ -57,8 +57,8 @@ patience() {
     esac
 }
 
-# variant_for JOB VARIANT: that variant, or the variant that the job requests, with the additions of its
-# configuration.
+# variant_for JOB VARIANT: prints VARIANT, or if it is empty the variant that the job requests, with the additions that
+# the job needs.
 variant_for() {
     local job variant config
     job=$(job_file "$1")
@@ -71,7 +71,7 @@ variant_for() {
     esac
 }
 
-# start_image KIND SEED: made once, and copied for every run.
+# start_image KIND SEED: prints the path of the image. The image is made once, and copied for every run.
 start_image() {
     local file=$E4R_LAB/images/$1-s$2.img
     if [ ! -e "$file" ]; then
@@ -93,8 +93,8 @@ empty_disks() {
     done
 }
 
-# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory. The disks are $DISK_FILES, or the
-# job's empty disks, or a copy of the image of $IMAGE or of the job.
+# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: runs the job and prints the run's directory. The disks are
+# $DISK_FILES, or the job's empty disks, or a copy of the start image that $IMAGE or the job names.
 run_job() {
     local tree=$1 target=$2 variant job image seed run slow limit file
     job=$(job_file "$4")

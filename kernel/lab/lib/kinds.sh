@@ -12,21 +12,21 @@ known_kind() {
     list_kinds | grep -qxF -- "$1"
 }
 
-# kind_field KIND FIELD: the rest of that line; empty if it is missing.
+# kind_field KIND FIELD: prints the rest of the line FIELD, or nothing if KIND has no such line.
 kind_field() {
     awk -v kind="$1" -v field="$2" '
         $1 == "kind" { inside = $2 == kind; next }
         inside && $1 == field { sub(/^[ \t]*[^ \t]+[ \t]*/, ""); print; exit }' "$kinds_table"
 }
 
-# target_of_kind KIND: the target of the guests for its captures.
+# target_of_kind KIND: prints the target of the guests for its captures.
 target_of_kind() {
     local target
     target=$(kind_field "$1" target)
     echo "${target:-uml}"
 }
 
-# kinds_of TARGET: the kinds captured in guests of that target.
+# kinds_of TARGET: prints the kinds that are captured in guests of that target.
 kinds_of() {
     local kind
     for kind in $(list_kinds); do
@@ -34,7 +34,7 @@ kinds_of() {
     done
 }
 
-# lacking TREE WORD...: prints the mount options and the knobs, all NAME or NAME=VALUE, that the kernel of TREE lacks.
+# lacking TREE WORD...: prints those of the mount options and knobs (NAME or NAME=VALUE) that the kernel of TREE lacks.
 lacking() {
     local word name ext4
     ext4=$(tree_of "$1")/fs/ext4
@@ -47,13 +47,13 @@ lacking() {
     done
 }
 
-# lacking_of_kind TREE KIND: the same for what a kind uses.
+# lacking_of_kind TREE KIND: the same for the mount options and knobs of a kind.
 lacking_of_kind() {
     # shellcheck disable=SC2046 # word splitting is intended
     lacking "$1" $(kind_field "$2" mount | tr , ' ') $(kind_field "$2" knobs)
 }
 
-# capture_name KIND SEED WARM TREE
+# capture_name KIND SEED WARM TREE: prints the name of a capture.
 capture_name() {
     local name=$1-s$2
     [ "$3" = 0 ] || name+=w
@@ -61,7 +61,7 @@ capture_name() {
     echo "$name"
 }
 
-# make_start_image KIND SEED FILE: makes the same image for the same kind and seed.
+# make_start_image KIND SEED FILE: makes an image that depends only on kind and seed.
 make_start_image() {
     local fill packed
     packed=$(kind_field "$1" image)
@@ -76,7 +76,7 @@ make_start_image() {
         --mke2fs "-t ext4 $(kind_field "$1" mke2fs)" --seed "$2" ${fill:---skip-percent 100}
 }
 
-# unpack_start_image NAME FILE: of kernel/lab/images.
+# unpack_start_image NAME FILE: unpacks an image of kernel/lab/images.
 unpack_start_image() {
     local into
     into=$(mktemp -d "$E4R_LAB/unpack.XXXXXX")
@@ -94,7 +94,7 @@ build_project() {
     alone build_targets "$(project_build)" "$@"
 }
 
-# build_targets BUILD TARGET...
+# build_targets BUILD TARGET...: builds targets in this build directory.
 build_targets() {
     local build=$1
     shift
@@ -107,7 +107,7 @@ build_targets() {
     }
 }
 
-# build_programs [TARGET]: builds the programs for its guests.
+# build_programs [TARGET]: builds the workload programs for the target's guests.
 build_programs() {
     local target=${1:-uml} cross
     cross=$(cross_of "$target")

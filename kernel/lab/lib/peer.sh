@@ -5,17 +5,18 @@
 # A switch connects the guests: uml_switch, or wire (kernel/lab/workloads) on 7.3, which has no device for
 # uml_switch.
 #
-# The job's run directory contains the second guest's, peer/; both guests see both (hostfs). The second guest
-# makes peer/ready when it is ready. The job makes requests by files in peer/ that guest/NAME.sh knows. While
-# the job's run directory has a file `cut`, the network is cut.
+# The run directory of the job contains that of the second guest, peer/. Both guests see both directories (hostfs). The
+# second guest creates peer/ready when it is ready. The job requests an action by creating a file in peer/;
+# guest/NAME.sh defines the names. While the job's run directory has a file `cut`, the network is cut.
 
-# peer_variant VARIANT: the variant of the second guest: plain, with the additions of the first (plain+nfs). It
-# is not under test, and nfsd's call chains are too deep for the stacks of a User Mode Linux with KASAN.
+# peer_variant VARIANT: prints the variant of the second guest: plain, with the additions of the first (plain+nfs). The
+# second guest is not under test, and nfsd's call chains are too deep for the stacks of a User Mode Linux with KASAN.
 peer_variant() {
     echo "plain${1#"${1%%+*}"}"
 }
 
-# with_peer RUN TREE TARGET VARIANT JOB: like guest(). PEER, PEER_MEM, PEER_DISK come from the job.
+# with_peer RUN TREE TARGET VARIANT JOB: like guest(), together with the second guest. PEER, PEER_MEM, PEER_DISK come
+# from the job.
 with_peer() {
     local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED variant
     variant=$(peer_variant "$4")
@@ -41,7 +42,7 @@ with_peer() {
     (guest "$@") || status=1
     APPEND=$append EXPECTED=
     touch "$run/peer/stop"
-    # Not judged if the job has failed, since the job's log shows the reason.
+    # If the job has failed, do not judge the second guest, since the job's log shows the reason.
     if [ $status != 0 ]; then
         end_guest "$(cat "$run/peer/pid")"
     else
@@ -74,7 +75,7 @@ start_switch() {
     exec {switch_input}<>"$1/switch.input"
     # Packets are datagrams of unix sockets. The default queue of ten loses packets. A longer queue needs a
     # separate network namespace, which the guests' processes must share.
-    # shellcheck disable=SC2016 # the inner shell's words
+    # shellcheck disable=SC2016 # the inner shell expands it
     unshare --net sh -c 'echo 4096 >/proc/sys/net/unix/max_dgram_qlen; exec "$@"' \
         switch "${switch[@]}" "$2" <&"$switch_input" >"$1/switch.log" 2>&1 &
     switch_pid=$!
@@ -86,7 +87,7 @@ start_switch() {
     done
 }
 
-# in_network COMMAND...: sets $guest_command to it, within the switch's network, if there is one.
+# in_network COMMAND...: sets $guest_command to COMMAND, run in the switch's network namespace if there is a switch.
 in_network() {
     guest_command=("$@")
     [ -z "${switch_pid:-}" ] ||
@@ -101,7 +102,7 @@ stop_switch() {
     switch_pid=
 }
 
-# Cuts the network while the job requests it.
+# Cuts or restores the network as the job requests.
 obey_switch() {
     [ -n "${switch_pid:-}" ] || return 0
     if [ -e "$switch_run/cut" ]; then

@@ -2,11 +2,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Reads kernel/series/BASE.series. Sourced after common.sh.
 #
-# A series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order of application; the
-# patches are git format-patch mails under kernel/patches/. A SERIES is a topic, several topics separated by
-# commas, or "all". It is for 6.1 unless it begins with the number of another base: "6.12-trace-inputs". A topic
-# with the heading "# topic, on OTHER,OTHER: ..." includes those topics. A topic with "# topic, not in all: ..."
-# is applied only by its name.
+# A series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order of application; the patches are
+# git format-patch mails under kernel/patches/. A SERIES is a topic, several topics separated by commas, or "all". It is
+# for 6.1 unless it begins with the number of another base: "6.12-trace-inputs". A topic with the heading "# topic, on
+# OTHER,OTHER: ..." includes those topics. A topic with "# topic, not in all: ..." is applied only if it is named.
 
 patches_dir=${E4R_PATCHES:-$kernel_dir/patches}
 
@@ -31,7 +30,7 @@ open_series() {
     done
 }
 
-# Paths below kernel/patches, in order.
+# Prints the paths of the patches below kernel/patches, in order.
 patches() {
     awk -v wanted=",$topics_wanted," '
         NR == FNR {

@@ -26,7 +26,7 @@ function text(x, y, anchor, size, words) {
         size, words >svg
 }
 
-# A figure's name in words; by default, underscores become spaces.
+# Returns a figure's name in words. By default, underscores become spaces.
 function words_of(f,   words) {
     words["mib_per_s"] = "MiB/s"
     words["commits"] = "COMMITs"
@@ -39,7 +39,7 @@ function words_of(f,   words) {
     return f
 }
 
-# The end of an axis from 0 that includes x: a round number.
+# Returns the end of an axis that begins at 0: a round number, at least x.
 function round_end(x,   unit, i, list, n) {
     if (x <= 0) return 1
     unit = 1

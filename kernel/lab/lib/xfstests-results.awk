@@ -2,12 +2,12 @@
 # Converts the output of a guest of `lab xfstests` (jobs/xfstests.sh) to lines "TEST RESULT SECONDS REASON",
 # separated by tabs. RESULT is pass, fail, notrun, or running for the test during which the guest ended.
 #
-# Relevant lines begin with "xfstests: ", followed by "at TEST SECONDS" (a test begins; seconds since the
-# guest's start), "limit TEST SECONDS", "end SECONDS", or a line printed by xfstests's `check`. A line of
-# `check` that begins with a test's name has its result, and the lines up to the next name belong to it:
+# Relevant lines begin with "xfstests: ", followed by "at TEST SECONDS" (a test begins; seconds since the guest's
+# start), "limit TEST SECONDS", "end SECONDS", or a line printed by xfstests's `check`. A line of `check` that begins
+# with a test's name has the result of that test. The lines up to the next name belong to the same test:
 #   generic/001        5s                                 passed
 #   generic/002       [not run] REASON                    not run
-#   generic/003       [failed, exit status 1]- output mismatch (see ...)    failed, as anything else
+#   generic/003       [failed, exit status 1]- output mismatch (see ...)    failed, like any other text
 function flush(   text, result, reason) {
     if (test == "" || (test in done)) return
     text = block
@@ -47,7 +47,7 @@ function begin(name) {
 /^at [^ ]+ [0-9]+$/ { now = $3; begin($2); next }
 /^limit [^ ]+ [0-9]+$/ { now = $3; limit = 1; next }
 /^end [0-9]+$/ { now = $2; next }
-# The summary at the end.
+# The summary at the end of the output.
 /^(Ran|Not run|Failures|Interrupted!|Passed all|Failed [0-9]+ of)([: ]|$)/ { finished = 1 }
 finished { next }
 /^[a-z0-9]+\/[0-9]+[-a-zA-Z0-9]* / {

@@ -4,13 +4,13 @@
 # common.sh.
 
 own_tests=$kernel_dir/xfstests
-# The requirements of its build and of its ext4 tests: files or programs.
+# The requirements of the build of xfstests and of its ext4 tests: files or programs.
 xfstests_needs="/usr/include/xfs/xfs.h /usr/include/uuid/uuid.h /usr/include/sys/acl.h /usr/include/libaio.h
     /usr/include/liburing.h /usr/include/attr/attributes.h autoconf automake libtoolize make gcc
     mkfs.ext4 e2fsck resize2fs xfs_io bc perl gawk setfattr setfacl quota fsverity keyctl killall fio
     dbench dmsetup"
 
-# missing_for_xfstests: the missing requirements, in one line.
+# missing_for_xfstests: prints the missing requirements in one line.
 missing_for_xfstests() {
     local what
     for what in $xfstests_needs; do
@@ -21,18 +21,18 @@ missing_for_xfstests() {
     done | paste -sd' '
 }
 
-# state_of DIR: a word that changes when the contents of DIR change.
+# state_of DIR: prints a word that changes when the contents of DIR change.
 state_of() {
     {
         echo "$1"
         git -C "$1" rev-parse HEAD 2>/dev/null || (cd "$1" && find . -type f -printf '%p %s %T@\n' | sort)
-        # Only tracked files: a build leaves many others.
+        # Compare only tracked files, since a build leaves many others.
         git -C "$1" diff HEAD 2>/dev/null || true
     } | sha256sum | cut -c1-12
 }
 
-# prepare_checkout DIR: prints a copy of it under $E4R_LAB/xfstests that is built and has this project's tests.
-# DIR stays unchanged. Each state of DIR, and of these tests, has its own copy.
+# prepare_checkout DIR: makes a copy of DIR under $E4R_LAB/xfstests, builds it, adds this project's tests, and prints
+# its path. DIR stays unchanged. Each state of DIR and of these tests has its own copy.
 prepare_checkout() {
     local source=$1 built copy missing
     missing=$(missing_for_xfstests)
@@ -52,7 +52,7 @@ build_checkout() {
     rm -rf "$2"
     mkdir -p "$2"
     if git -C "$1" rev-parse HEAD >/dev/null 2>&1; then
-        # Without the user's build products.
+        # Copy tracked files only, without the user's build products.
         (cd "$1" && git ls-files -z | tar --null --ignore-failed-read -T - -cf -) | tar -xf - -C "$2" ||
             die "no copy of $1"
     else
@@ -87,7 +87,7 @@ add_own_tests() {
     touch "$2/.lab-ready"
 }
 
-# all_tests COPY: "DIR/NUMBER GROUP..." lines of the tests for ext4.
+# all_tests COPY: prints a line "DIR/NUMBER GROUP..." for each test that runs on ext4.
 all_tests() {
     local dir
     for dir in ext4 generic; do
@@ -153,7 +153,7 @@ allowed_cpus() {
     }' /proc/self/status
 }
 
-# mkfs_of CONFIG: the options of mke2fs for both disks.
+# mkfs_of CONFIG: prints the options of mke2fs for both disks.
 mkfs_of() {
     case $1 in
     4k) echo "-b 4096" ;;

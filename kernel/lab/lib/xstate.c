@@ -22,7 +22,7 @@ typedef long (*ptrace_function)(int, pid_t, void*, void*);
 
 long ptrace(enum __ptrace_request request, ...) {
   static ptrace_function real;
-  static char all[1 << 16]; /* UML has one thread that does this */
+  static char all[1 << 16]; /* only one thread of UML calls this */
   struct iovec whole = {all, sizeof all};
   const struct iovec* part;
   va_list list;
