@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests whether the stress of direct writes finds faulty kernels: each patch of kernel/test/faults is applied to
-# a separate tree and built, and `lab run diostress` must fail with lost data.
+# Tests whether the stress test of direct writes finds faulty kernels. Each patch of kernel/test/faults is applied to a
+# separate tree and built, and `lab run diostress` on that kernel must fail with lost data.
 #   kernel/test/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
 #     --on     base, or a series with dio-overwrite that has been applied (default: base)
-#     --seeds  1 to N, for each fault (default: 1)
+#     --seeds  run the seeds 1 to N for each fault (default: 1)
 #     NAME     names of patches (default: all of faults/base, or of faults/dio-overwrite)
-# For each fault and seed, prints the seconds until it was found. A patch that says "Configs: NAMES" is tested
+# For each fault and seed, prints the seconds until the fault was found. A patch that says "Configs: NAMES" is tested
 # only in these configurations of the job; CONFIGS="NAMES" in the environment overrides this. E4R_LAB as in
 # kernel/docs/lab.md.
 set -euo pipefail
@@ -46,7 +46,8 @@ plant() {
     git -C "$E4R_LAB/$fault" -c user.name=lab -c user.email=lab@localhost commit -qm "$name"
 }
 
-# found NAME FAULT SEED: seconds from the job's first output; fails if the job did not find the fault.
+# found NAME FAULT SEED: prints the seconds that the job took to find the fault, from its output. Fails if the job did
+# not find the fault.
 found() {
     local report line configs=${CONFIGS:-}
     [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$faults/$1.patch")

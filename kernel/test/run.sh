@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The slow tests, in scenes. They build and boot kernels as User Mode Linux, and compare them with the model.
+# Runs the slow tests, grouped into scenes. They build and boot kernels as User Mode Linux, and compare them with the
+# model.
 #   kernel/test/run.sh [--all | --turn TEXT | SCENE...]    default: --all. Needs tools/setup.sh lab, about 6 GB
 #     stock          Linux 6.1: fresh captures, a recording of a mounted file system, random operations
 #     patched        6.1 with every series: checkpatch, fresh captures, and predictions by replay
-#     series         the claims of the series, and the tools that take captures
-#     6.12, 7.3      fresh captures of this kernel, predictions by replay, a known bug of it
-#     ports          7.3 with a series that was ported to it: checkpatch, build, boot, its claim; and with
+#     series         the claims of each series, and the tools that take captures
+#     6.12, 7.3      fresh captures of this kernel, predictions by replay, one of its known bugs
+#     ports          7.3 with each series that was ported to it: checkpatch, build, boot, its claim. And 7.3 with
 #                    all of them together
-#     code           the code of a kernel decides alone
+#     code           the code of a kernel decides the bundled captures and random requests
 #     arm64          6.1 with pages of 64 KiB: fresh captures of blocks of 64 KiB
 #     --turn TEXT    the scene whose turn it is, by the hash of TEXT (such as a commit). If a series has changed
 #                    (test/since.sh), every second turn is "series". That scene shows at most two changed series,
@@ -18,21 +19,22 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
 scenes=(stock patched series 6.12 7.3 ports code arm64)
-# The claims of the series, and the tools that take captures. Each is a function below.
+# The tests of the scene "series": the claims of each series, and the tools that take captures. Each is a function
+# below.
 proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite kernel/lab/workloads/diostress kernel/lab/workloads/diodepth.cc'
     [es]='kernel/patches/es-shrinker src/shrinker'
     [nfs]='kernel/patches/nfs-eager kernel/lab/workloads/nfsmixed.cc kernel/lab/workloads/nfsstream.cc'
     [tools]='src/record src/trace src/age')
-# Files that all of these depend on.
+# Files that all of these tests depend on.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
-# Series with a form for 7.3, each with a job that shows its claim, and all of them in one kernel.
+# Series with a form for 7.3, each with a job that shows its claim; "all" is all of them in one kernel.
 ports=(es-shrinker mballoc-fixes group-goal lazyinit-control dio-overwrite nfs-eager all)
-# Trees whose own code decides.
+# Trees for the scene "code".
 code_of=(base 6.12 7.3)
-# The text that determines the turn; empty: nothing is left out.
+# The text that determines the turn. If it is empty, nothing is left out.
 text=
 
 usage() {
@@ -46,7 +48,7 @@ turn() {
     echo "${names[$(test/turn.sh "$1" "$text" ${#names[@]})]}"
 }
 
-# Names the proofs whose files have changed, beginning with the one whose turn it is.
+# Prints the proofs whose files have changed, beginning with the one whose turn it is.
 changed() {
     local i proof first
     first=$(test/turn.sh proof "$text" ${#proofs[@]})
@@ -57,8 +59,8 @@ changed() {
     done
 }
 
-# choose_proofs CHANGED...: at most two, because more would exceed the time limit; if none has changed, the one
-# whose turn it is.
+# choose_proofs CHANGED...: chooses at most two of these proofs, because more would exceed the time limit. If none has
+# changed, chooses the one whose turn it is.
 choose_proofs() {
     [ $# -le 2 ] || echo "kernel/test: not shown now, though changed: ${*:3}"
     if [ $# -gt 0 ]; then proofs=("${@:1:2}"); else proofs=("$(turn proof "${proofs[@]}")"); fi
@@ -97,7 +99,7 @@ tools/setup.sh test lab
 counted=$(mktemp)
 trap 'rm -f "$counted"' EXIT
 
-# step DESCRIPTION COMMAND...
+# step DESCRIPTION COMMAND...: runs one step, and shows its time.
 step() {
     local started=$SECONDS
     echo "== $1"
@@ -138,7 +140,7 @@ other_kernel() {
     step "build it" "$lab" build "$1"
 }
 
-# Whether the kernel runs a job, and the job's figures show the rung.
+# has_cr1_5 KERNEL: whether the kernel runs a job, and the job's figures include criterion 1.5.
 has_cr1_5() {
     local figures
     figures=$("$lab" run smoke --kernel "$1")
@@ -238,8 +240,8 @@ patched() {
     step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 }
 
-# Checks that a stock kernel loses data behind the end of a file (kernel/reports/dio-eof): diostress must fail
-# for that reason. If a kernel keeps the data, it was fixed, and the report should say so.
+# Checks that a stock kernel loses data beyond the end of a file (kernel/reports/dio-eof): diostress must fail for that
+# reason. If a kernel keeps the data, the bug was fixed, and the report should say so.
 loses_data_behind_eof() {
     local report log
     if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
@@ -250,9 +252,9 @@ loses_data_behind_eof() {
     grep -qa '^diostress: .*: expected .*, found zeros' "$log" || { echo "$report" >&2 && return 1; }
 }
 
-# other VERSION
+# other VERSION: the scene for another kernel.
 other() {
-    stock_kernel # which a prediction begins with
+    stock_kernel # predictions start from a capture of this kernel
     other_kernel "$1"
     step "diostress finds what it loses behind the end of a file" loses_data_behind_eof "$1"
     step "the model of it follows it" "$lab" agree --again --kernel "$1" -p "linux-$1" \
@@ -326,7 +328,7 @@ ports() {
     for topic in "${ports[@]}"; do port "$topic"; done
 }
 
-# own_code TREE: the code of a kernel decides, without the requests of its own file systems.
+# own_code TREE: the code of a kernel replays the bundled captures, ages file systems and decides random requests.
 own_code() {
     local tree=${E4R_LAB:-build/lab}/$1 version
     version=$(make -s --no-print-directory -C "$tree" kernelversion)

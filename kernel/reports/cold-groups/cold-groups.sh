@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Where do the first files after a mount go: into the group of their goal, and aligned? Eight directories are in
-# eight groups. After a mount without bitmap read-ahead, a file in each gets 64 KiB. Run as root, or as a job of
-# the lab:
+# Shows whether the first files after a mount are allocated in the group of their goal, and aligned. Eight directories
+# are in eight groups. After a mount without bitmap read-ahead, a file in each directory gets 64 KiB. Run as root, or as
+# a job of the lab:
 #   kernel/lab/lab run kernel/reports/cold-groups/cold-groups.sh --kernel 7.3
 #   USED=1               a file of one block exists in each directory before the mount
-#   READ_AHEAD=          the mount reads bitmaps ahead, as by default; WAIT=3: start this many seconds later
+#   READ_AHEAD=          the mount reads bitmaps ahead, as by default; WAIT=3: write the files this many seconds later
 # Exit status: 0 if each file begins within the 16 groups of its directory, at a multiple of its length;
 # otherwise 1.
 set -euo pipefail
 files=8
 blocks_per_group=32768
-blocks=16 # of a file
+blocks=16 # blocks of a file
 behind=${READ_AHEAD-,no_prefetch_block_bitmaps}
 work=$(mktemp -d)
 fs=$work/fs
@@ -30,7 +30,7 @@ for ((i = 0; i < files; ++i)); do
 done
 umount "$fs"
 mount -o "loop,noinit_itable$behind" "$work/image" "$fs"
-# The setting of a non-rotating disk.
+# The value that a non-rotating disk gets.
 device=$(findmnt -no SOURCE "$fs")
 echo 0 >"/sys/fs/ext4/${device##*/}/mb_max_linear_groups"
 sleep "${WAIT:-0}"

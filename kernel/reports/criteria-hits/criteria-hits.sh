@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A search that walks through all groups in the last criterion and then takes the best extent that it saw, on a
-# file system with about forty isolated free blocks. Run as root, or as a job of the lab:
+# Shows whether a search counts as a hit if it walks through all groups in the last criterion and then takes the best
+# extent that it found. The file system has about forty isolated free blocks. Run as root, or as a job of the lab:
 #   kernel/lab/lab run kernel/reports/criteria-hits/criteria-hits.sh --kernel 7.3
 # Exit status: 0 if each successful search is a hit; 1 if hits are missing.
 set -euo pipefail

@@ -2,7 +2,7 @@
 // Shows bytes that direct writes lose near the end of a file:
 //   dio-eof [-s SECONDS] VARIANT DIRECTORY
 //   overlap   a write up to EOF is in flight; a write of the whole last block extends the file
-//   append    ... a write of the block behind the last one; then of the rest of the last block
+//   append    ... a write of the block after the last one; then of the rest of the last block
 //   truncate  ... ftruncate() extends the file; then a write of the rest of the last block
 //   inside    a write in the last block, before EOF, is in flight; ftruncate() extends the file
 // Writes overlap only in "overlap", and there only bytes of a single write are checked.
@@ -21,7 +21,7 @@
 
 enum { kSector = 512, kFillers = 64, kIdle = 3 << 13, kBestEffort = 2 << 13 | 4 };
 static aio_context_t context;
-static char *old, *early, *late, *found, *expected;  // a block each
+static char *old, *early, *late, *found, *expected;  // one block each
 
 static void check(int good, const char* what) {
   if (!good) fprintf(stderr, "dio-eof: %s: %s\n", what, errno ? strerror(errno) : "no");
@@ -50,7 +50,7 @@ static void one_round(int fd, char variant, off_t block, off_t last) {
   const off_t end = last + block - kSector, from = end - (variant == 'i' ? 2 : 1) * kSector;
   check(ftruncate(fd, last + block) == 0, "ftruncate");
   put(fd, old, block, last);
-  check(ftruncate(fd, end) == 0 && fsync(fd) == 0, "ftruncate, fsync");  // zeros behind `end`
+  check(ftruncate(fd, end) == 0 && fsync(fd) == 0, "ftruncate, fsync");  // zeros after `end`
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   int in_flight = fill(fd, block) + 1 + (variant == 'o');
   syscall(SYS_ioprio_set, 1, 0, kIdle);  // a scheduler, if any, serves this write late

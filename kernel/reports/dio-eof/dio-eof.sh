@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# A job of the lab: dio-eof.c in a guest, on a memory disk that handles one request at a time and sorts the
-# others. Fails if bytes are lost.
+# A job of the lab: runs dio-eof.c in a guest, on a memory disk that handles one request at a time and sorts the others.
+# Fails if bytes are lost.
 #   kernel/lab/lab run kernel/reports/dio-eof/dio-eof.sh --kernel 7.3
 #   VARIANTS="overlap append truncate inside"
 #   MKFS="-t ext4 -b 4096", MOUNT=defaults, ROUNDS_FOR=10 (seconds of each variant)
@@ -21,7 +21,7 @@ lost=0
 for variant in ${VARIANTS:-overlap append truncate inside}; do
     status=0
     "$TMPDIR/dio-eof" -s "${ROUNDS_FOR:-10}" "$variant" "$FS" || status=$?
-    [ $status -lt 2 ] # neither lost nor not lost
+    [ $status -lt 2 ] # 2: the test could not run
     figure "$variant/lost" $status
     lost=$((lost | status))
 done

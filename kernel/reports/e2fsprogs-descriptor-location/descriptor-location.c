@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Checks whether the group descriptors of a file system are where libext2fs says:
+// Checks whether the group descriptors of a file system are at the blocks that libext2fs computes:
 //   descriptor-location IMAGE            gcc descriptor-location.c -lext2fs -lcom_err
-// Exit status: 0 if all blocks are, 1 if not, 2 usage or environment.
+// Exit status: 0 if all are, 1 if not, 2 for a wrong usage or environment.
 #include <ext2fs/ext2fs.h>
 #include <stdio.h>
 #include <stdlib.h>

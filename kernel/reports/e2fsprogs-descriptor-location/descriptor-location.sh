@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Checks the blocks of group descriptors on file systems with and without bigalloc. Needs libext2fs-dev.
-# Exit status: 0 if all are where libext2fs says; otherwise 1.
+# Exit status: 0 if all are at the blocks that libext2fs computes; otherwise 1.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT

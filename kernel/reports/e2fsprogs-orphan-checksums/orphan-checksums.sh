@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# tune2fs sets and clears metadata_csum, and changes the UUID that seeds the checksums, on a file system with an
-# orphan file. $MKE2FS, $TUNE2FS and $E2FSCK name other programs. As root it also tries to mount the results.
+# Sets and clears metadata_csum with tune2fs, and changes the UUID that seeds the checksums, on a file system with an
+# orphan file. $MKE2FS, $TUNE2FS and $E2FSCK name other programs to use. As root, also tries to mount the results.
 # Exit status: 0 clean, 1 not clean.
 set -euo pipefail
 work=$(mktemp -d)
@@ -9,7 +9,8 @@ image=$work/image
 trap 'rm -r "$work"' EXIT
 bad=0
 
-# changed FEATURES TUNE2FS-ARGUMENT...: checks the result of tune2fs on such a file system.
+# changed FEATURES TUNE2FS-ARGUMENT...: makes a file system with these features, runs tune2fs on it, and checks the
+# result.
 changed() {
     local features=$1 status=0 words
     shift

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# e2fsck complains about a file system fresh from mke2fs. $MKE2FS and $E2FSCK name other programs.
+# Shows that e2fsck complains about a file system that mke2fs has just made. $MKE2FS and $E2FSCK name other programs to
+# use.
 # Exit status: 0 clean, 1 not clean.
 set -euo pipefail
 image=$(mktemp)

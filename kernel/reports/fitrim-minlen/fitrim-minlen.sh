@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Three calls of FITRIM: all groups with a large minlen, the first group with minlen 0, and all groups with
-# minlen 0. The last one should discard the short free extents of the other groups. Run as root, on a loop device,
+# Calls FITRIM three times: for all groups with a large minlen, for the first group with minlen 0, and for all groups
+# with minlen 0. The last call should discard the short free extents of the other groups. Run as root, on a loop device,
 # or as a job of the lab on its disk:
 #   kernel/lab/lab run kernel/reports/fitrim-minlen/fitrim-minlen.sh --kernel 7.3
-# Exit status: 0 if it discards them; otherwise 1.
+# Exit status: 0 if the last call discards them; otherwise 1.
 # disks: 512M
 # timeout: 120
 set -euo pipefail
@@ -22,7 +22,7 @@ for ((i = 0; i < 400; i += 2)); do rm "$fs/$i"; done
 umount "$fs"
 mount -o nodelalloc "$image" "$fs"
 
-# trim WHAT OPTION...: prints the bytes that one FITRIM discards.
+# trim WHAT OPTION...: prints the number of bytes that one FITRIM discards.
 trim() {
     local bytes
     bytes=$(fstrim -v "${@:2}" "$fs" | sed -n 's/.*(\([0-9]*\) bytes).*/\1/p')

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writes sectors of a block by io_uring with IORING_SETUP_IOPOLL: in the middle of the file, and up
-// to EOF.
-//   iomap-poll FILE    FILE is made anew, on a disk with sectors of 512 bytes and a poll queue.
-// Exit status: 0 if all writes succeed, 1 if one fails or takes longer than a second, 2 if this
-// cannot be tested.
+// Writes some sectors of a block through io_uring with IORING_SETUP_IOPOLL, in the middle of a file
+// and up to EOF.
+//   iomap-poll FILE    creates FILE; needs a disk with sectors of 512 bytes and a poll queue
+// Exit status: 0 if all writes succeed, 1 if one fails or takes longer than a second, 2 if the test
+// cannot run.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# A job of the lab: iomap-poll.c in a guest, on memory disks with a poll queue, without and with a virtual
-# boundary, which keeps the block layer from merging bios. Fails if a polled write fails.
+# A job of the lab: runs iomap-poll.c in a guest, on memory disks with a poll queue. The disks have no virtual boundary,
+# and then one that keeps the block layer from merging bios. Fails if a polled write fails.
 #   kernel/lab/lab run kernel/reports/iomap-poll/iomap-poll.sh --kernel 7.3
 #   BOUNDARIES="0 1"
 # mem: 512M
@@ -18,7 +18,7 @@ for boundary in ${BOUNDARIES:-0 1}; do
     mount "$DISK" "$FS"
     status=0
     "$TMPDIR/iomap-poll" "$FS/file" || status=$?
-    [ $status -lt 2 ] # neither failed nor not failed
+    [ $status -lt 2 ] # 2: the test could not run
     figure "boundary/$boundary/failed" $status
     failed=$((failed | status))
     umount "$FS"

@@ -10,7 +10,8 @@ cd "$work"
 mkdir mnt
 cc -o take-inodes "$here/take-inodes.c" -lext2fs -lcom_err
 
-# Fills the tables with old bytes, except the first block of group 0; prints the numbers of their last blocks.
+# make FILE: makes a file system whose tables are full of old bytes, except the first block of group 0. Leaves the first
+# and last block of each table in the file `tables`.
 make() {
     rm -f "$1"
     truncate -s 650M "$1"

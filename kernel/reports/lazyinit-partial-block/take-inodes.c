@@ -2,8 +2,8 @@
 /*
  * take-inodes IMAGE COUNT: removes COUNT unused inodes from the end of every
  * group of an ext4 file system, so that the inodes of a group no longer fill
- * whole blocks of their table. With COUNT 0 it removes none, and instead counts
- * no inode of group 0 as unused.
+ * whole blocks of their table. With COUNT 0 it removes none, but marks no inode
+ * of group 0 as unused.
  */
 #include <error.h>
 #include <ext2fs/ext2fs.h>

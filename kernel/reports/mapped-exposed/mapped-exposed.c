@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Shows old data of the disk in direct reads during stores through a mapping:
 //   mapped-exposed [-s SECONDS] BYTE DIRECTORY
-// The free blocks of DIRECTORY's file system are full of BYTE (a number). A thread stores zeros
+// The free blocks of DIRECTORY's file system must be full of BYTE (a number). A thread stores zeros
 // through a mapping to the pages of a hole, one after the other. Concurrent direct reads of the
-// hole must find only zeros. If the blocks of a page are not allocated yet (delayed allocation),
-// they fail with EIO, by intention: iomap_dio_iter().
-// Exit status: 0 if only zeros were found, 1 if BYTE was, 2 usage or environment.
+// hole must find only zeros. With delayed allocation, the blocks of a page may not be allocated
+// yet. The kernel then fails the read with EIO on purpose: iomap_dio_iter().
+// Exit status: 0 if only zeros were found, 1 if BYTE was found, 2 for a wrong usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <error.h>
@@ -45,7 +45,7 @@ static long filled(char byte, char* found) {
   stored = 0;
   check(!pthread_create(&thread, NULL, store, NULL), "start a thread");
   for (long at; (at = stored) < kSize; ++reads) {
-    // The last stores, which have to be written first, and the next ones.
+    // Read the pages of the last stores, which the kernel has to write first, and the next pages.
     const long from = at > kWindow / 2 ? at - kWindow / 2 : 0;
     const long count = pread(disk, found, kWindow, from);
     check(count >= 0 || errno == EIO, "direct read");

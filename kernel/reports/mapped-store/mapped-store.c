@@ -4,7 +4,7 @@
 //   zero    one thread stores to pages, zeroes a part of them (FALLOC_FL_ZERO_RANGE), and stores
 //           there again
 //   punch   one thread repeatedly punches a block and then stores to it; while it punches, another
-//           thread stores to a block beside it
+//           thread stores to a block next to it
 // Exit status: 0 if all bytes reached the disk, 1 if not, 2 usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 static long page, block;
-static int file, disk;         // the same file, through the page cache and past it
-static volatile char* mapped;  // its first three pages
-static char* found;            // their contents on the disk
+static int file, disk;         // the same file, with and without the page cache
+static volatile char* mapped;  // the first three pages of the file
+static char* found;            // the contents of these pages on the disk
 static atomic_int finished, punching, storing;
 
 static void check(int good, const char* what) {

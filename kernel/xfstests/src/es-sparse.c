@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A file with every second block written and without writeback: each block is a separate delayed
-// extent.
-//   es-sparse write FILE BLOCKS         makes it, with BLOCKS blocks of data
-//   es-sparse read FILE BLOCKS HOLES    reads HOLES of the blocks between them, at even distances
-//   es-sparse seek FILE BLOCKS          SEEK_DATA and SEEK_HOLE from each block; status 1 if wrong
+// Works on a file in which every second block has been written but not written back: each such
+// block is a separate delayed extent.
+//   es-sparse write FILE BLOCKS         makes the file, with BLOCKS blocks of data
+//   es-sparse read FILE BLOCKS HOLES    reads HOLES of the blocks between them, evenly spaced
+//   es-sparse seek FILE BLOCKS          checks SEEK_DATA and SEEK_HOLE from each block
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static void check(int good, const char* what) {
   if (!good) exit(2);
 }
 
-// The result of lseek() from the first byte of a block.
+// Checks the result of lseek() from the first byte of a block.
 static int expect(int fd, off_t from, int what, off_t wanted) {
   const off_t found = lseek(fd, from, what);
   if (found == wanted) return 1;
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     for (off_t i = 0; good && i < blocks; ++i) {
       const off_t here = 2 * i * block, end = (2 * blocks - 1) * block;
       good = expect(fd, here, SEEK_DATA, here) && expect(fd, here, SEEK_HOLE, here + block);
-      // The file ends behind the last block.
+      // The file ends after the last block.
       if (good && here + block < end) good = expect(fd, here + block, SEEK_DATA, here + 2 * block);
     }
     if (!good) return 1;

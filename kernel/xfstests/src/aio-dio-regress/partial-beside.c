@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Direct writes of part of a block, each in a block of its own: one after the other, then side by
-// side.
+// Compares the times of direct writes of part of a block, each in its own block: one after the
+// other, then concurrently.
 //   partial-beside THREADS written|unwritten|hole FILE
-// THREADS blocks are made so, in two halves. For each block of the first half a sector is written,
-// and the time is taken; then the same for the second half, by a thread for each block. Every block
-// must hold the sector, and behind and before it what it had. Prints "side by side" when that took
-// less than half of the time, else "one after the other"; exit status 1 when a block is not as it
-// should be, 2 when something cannot be done.
+// The file gets twice THREADS blocks of this kind, in two halves. The program writes one sector to
+// each block of the first half, and then to each block of the second half by one thread per block.
+// It measures both times. Every block must then hold the new sector and, before and after it, the
+// old contents. Prints "side by side" if the second half took less than half of the time of the
+// first half, otherwise "one after the other". Exit status: 1 if the contents of a block are wrong,
+// 2 if a call fails.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 enum { kSector = 512, kMost = 64, kLargest = 65536 };
 static int fd;
 static off_t block;
-static char* sector;  // what is written
+static char* sector;  // the contents that are written
 
 static void check(int good, const char* what) {
   if (!good) fprintf(stderr, "partial-beside: %s: %s\n", what, errno ? strerror(errno) : "no");
@@ -34,7 +35,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Block N begins at 2 * N blocks: no two of them are neighbours.
+// Returns the offset of block N. A gap of one block separates any two of them.
 static off_t at(long n) {
   return 2 * n * block;
 }
