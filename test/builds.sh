@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds as other users do, without the presets. Warnings are errors, the quick tests must pass, and the files
-# that `cmake --install` puts into a DESTDIR must run.
+# Builds as users do who do not use the presets. Warnings are errors, the quick tests must pass, and the programs that
+# `cmake --install` puts into a DESTDIR must run.
 #   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
 #     release      gcc, CMAKE_BUILD_TYPE=Release
-#     minimal      without Perfetto, NLopt, libtracefs, libtraceevent, libbpf and Python; its golden tests
+#     minimal      without Perfetto, NLopt, libtracefs, libtraceevent, libbpf and Python; runs its golden tests
 #     clang        Debian's clang, Release, each file compiled alone, without the BPF program
 #     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
 #                  hardening and link-time optimisation, and -DNDEBUG
@@ -12,16 +12,17 @@
 #                  or warnings
 #     guide        follows docs/adding-a-built-in-policy.md and docs/adding-an-event.md in a clone of HEAD,
 #                  block by block
-#     wheel        `pip install .` without a network, in an environment of its own
-#     portable     tools/portable.sh: one static file for x86_64 and for aarch64, tried by test/portable.sh
-#   --turn TEXT    the build whose turn it is, by the hash of TEXT (.ci/run: a commit)
-# Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
+#     wheel        `pip install .` without a network, in a separate virtual environment
+#     portable     tools/portable.sh: one static file each for x86_64 and aarch64, which test/portable.sh tests
+#   --turn TEXT    the build whose turn it is by the hash of TEXT (.ci/run gives a commit)
+# Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression: if set, only tests that match it are
+# run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all=(release minimal clang package debian guide wheel portable)
-# Left to the presets' runs: what starts programs or makes file systems by the hundred.
+# Tests that start programs or make file systems by the hundred. They are run only with the presets.
 slow=$(<test/slow)
-# Files with a fixed place.
+# Installed files whose directory is fixed.
 installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
            share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay,review}.1
            share/man/man1/e4replay-{policy-test,shrinker,sweep,trace,verify}.1
@@ -32,10 +33,10 @@ installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-l
             share/e4replay/schema/{common,replay.schema,verify.schema}.json
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
-# Files below the library directory, which packagers choose.
+# Installed files below the library directory, which packagers choose.
 libraries=(libe4replay.so libe4replay.so.0 pkgconfig/e4replay.pc
            cmake/e4replay/e4replay-config{,-version}.cmake)
-# Files below the directory of Python packages.
+# Installed files below the directory of Python packages.
 python=(e4replay/{__init__,policy,report}.py)
 
 usage() {
@@ -43,7 +44,7 @@ usage() {
     exit 2
 }
 
-# configure NAME [CMAKE ARGUMENTS...]
+# configure NAME [CMAKE ARGUMENTS...]: runs cmake for build/builds/NAME.
 configure() {
     cmake -S . -B "build/builds/$1" -DE4R_WERROR=ON -DBUILD_TESTING=ON "${@:2}" >/dev/null
 }
@@ -52,7 +53,7 @@ configure_package() {
     local variable
     export DEB_BUILD_MAINT_OPTIONS="hardening=+all optimize=+lto"
     export DEB_CPPFLAGS_MAINT_APPEND=-DNDEBUG
-    # Warnings while linking, which also compiles, are errors as well.
+    # Link-time optimisation compiles while linking, so warnings are errors there too.
     export DEB_LDFLAGS_MAINT_APPEND=-Werror
     # cmake ignores CPPFLAGS; debhelper adds them to both variables.
     for variable in CFLAGS CXXFLAGS; do
@@ -73,7 +74,8 @@ configure_clang() {
         -DE4R_UNITY=OFF -DE4R_BPF=OFF
 }
 
-# use_tools PREFIX: runs each installed tool once. (In a list, where -e is off: hence &&.)
+# use_tools PREFIX: runs each installed tool once. (The callers use it in a list, where -e is off, so the commands are
+# joined by &&.)
 use_tools() {
     [ "$(command -v e4replay)" = "$1/bin/e4replay" ] &&
         mke2fs-lazy -q -F -t ext4 -E itable_init=lazy disk.img 64M &&
@@ -84,7 +86,7 @@ use_tools() {
         e4replay policies cr1.5
 }
 
-# installs DIR: the files installed below a DESTDIR are complete and run.
+# installs DIR: checks that the files installed below a DESTDIR are complete and run.
 installs() {
     local root work prefix libdir pythondir
     root=$PWD/$1/root
@@ -120,7 +122,7 @@ assert e4replay.find_policy("cr1.5").kernel' || {
     done
 }
 
-# has_files DIR: its packages contain each installed file once.
+# has_files DIR: checks that the packages in DIR contain each installed file exactly once.
 has_files() {
     local deb file libdir
     libdir=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -152,7 +154,7 @@ build_debian() {
     echo "builds.sh: debian passed in $((SECONDS - started)) s"
 }
 
-# refuses WORDS COMMAND...: the command fails with one line that has the words.
+# refuses WORDS COMMAND...: checks that the command fails with one line that contains WORDS.
 refuses() {
     local words=$1 status=0 said
     shift
@@ -163,7 +165,8 @@ refuses() {
     }
 }
 
-# Parts that can be left out. The commands that need them say so, and everything else prints what it always does.
+# Builds without the optional parts. Commands that need such a part must say so, and all others must print the same as
+# in a full build.
 build_minimal() {
     local dir=$PWD/build/builds/minimal started=$SECONDS tool case library
     local without=(-DE4R_{PERFETTO,HUNT,RECORD,BPF,PYTHON})
@@ -181,7 +184,7 @@ build_minimal() {
     refuses "without libtraceevent" "$tool" trace info test/trace/data/dat-7-two-cpus.dat
     for case in test/golden/*/cmd; do
         case=$(dirname "$case")
-        # Their commands hunt and record.
+        # These cases run hunt and record, which are missing here.
         [[ $case == */*hunt || $case == */errors-capture ]] ||
             test/golden/run_case.sh "$PWD/$case" "$tool" "$dir/captures"
     done
@@ -189,7 +192,7 @@ build_minimal() {
     echo "builds.sh: minimal passed in $((SECONDS - started)) s"
 }
 
-# The tests of the wheel look at the build of the preset, too.
+# Builds the wheel. Its tests also use the build of the preset.
 build_wheel() {
     local started=$SECONDS
     cmake --preset release >/dev/null
@@ -198,7 +201,7 @@ build_wheel() {
     echo "builds.sh: wheel passed in $((SECONDS - started)) s"
 }
 
-# follow PAGE DIR: follows the page in the clone in DIR.
+# follow PAGE DIR: follows the instructions of the page in the clone in DIR.
 follow() {
     (cd "$2/e4replay" && . test/cached.sh && test/follow_guide.py "docs/$1" .) >"$2/$1.log" 2>&1 || {
         tail -50 "$2/$1.log" >&2
@@ -219,7 +222,8 @@ shows() {
     done
 }
 
-# Adds a policy and an event: the pages' own files, rows and commands, and their promises.
+# Adds a policy and an event as the pages describe, with their files, rows and commands. Checks the output that they
+# promise.
 build_guide() {
     local dir=build/builds/guide started=$SECONDS
     rm -rf "$dir"
@@ -232,14 +236,14 @@ build_guide() {
     echo "builds.sh: guide passed in $((SECONDS - started)) s"
 }
 
-# One file without shared libraries, for two machines.
+# Builds one file without shared libraries for each of two architectures.
 build_portable() {
     local started=$SECONDS
     test/portable.sh
     echo "builds.sh: portable passed in $((SECONDS - started)) s"
 }
 
-# build NAME
+# build NAME: makes this build and tests it.
 build() {
     if declare -F "build_$1" >/dev/null; then
         "build_$1"
@@ -248,7 +252,7 @@ build() {
     local dir=build/builds/$1 started=$SECONDS
     local choice=(-E "$slow")
     [ -z "${E4R_BUILD_TESTS:-}" ] || choice=(-R "$E4R_BUILD_TESTS")
-    ("configure_$1") # in a shell of its own: it exports flags
+    ("configure_$1") # in a subshell, because it exports flags
     cmake --build "$dir" -j2
     ctest --test-dir "$dir" -j2 --output-on-failure --no-tests=error "${choice[@]}" |
         grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ *Start +[0-9]+: '

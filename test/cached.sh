@@ -6,6 +6,6 @@
 if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-    # Without these, ccache recompiles every file with precompiled headers.
+    # Without these settings, ccache recompiles every file that uses precompiled headers.
     export CCACHE_SLOPPINESS=pch_defines,time_macros
 fi

@@ -9,5 +9,5 @@ tests=(sweep.slurm sweep.parallel report.browser watch.prometheus watch.service)
 tools/setup.sh cluster browser metrics
 choice=$(IFS='|' && echo "${tests[*]}")
 test/run.sh release -R "^(${choice//./\\.})\$"
-# One more test: the fixture that unpacks the captures.
+# One test more: ctest also counts the fixture that unpacks the captures.
 test/ran.sh build/release/results.xml $((${#tests[@]} + 1)) >/dev/null

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Carries a page of docs/ out in a checkout or an empty directory, from its first numbered heading on:
+"""Follows a page of docs/ in a checkout or an empty directory, from its first numbered heading on:
 
-- a block of C++ below a heading that names a file is that file, which there must not be;
-- a hunk of a block "diff" is found in its file, once, and changed;
+- a C++ block below a heading that names a file becomes that file, which must not exist yet;
+- each hunk of a "diff" block must match once in its file, and is applied;
 - an indented line is a command, which must succeed.
 
-  follow_guide.py PAGE CHECKOUT               prints the commands and what they print
-  follow_guide.py --changes PAGE CHECKOUT     only whether the files and changes go in: writes and runs nothing
+    follow_guide.py PAGE CHECKOUT               prints the commands and their output
+  follow_guide.py --changes PAGE CHECKOUT     only checks that the files and changes can be made
 """
 import re
 import subprocess
@@ -20,7 +20,7 @@ FILE = re.compile(r"`((?:(?:src|test|tools)/)?[\w./]+\.\w+)`")
 
 
 def blocks(page):
-    """(kind, heading, text) of each block, in order; kind "" is a command."""
+    """Yields (kind, heading, text) for each block, in order. The kind of a command is ""."""
     heading, kind, text = None, None, []
     for line in page.read_text().splitlines():
         if kind is not None:
@@ -38,7 +38,7 @@ def blocks(page):
 
 
 class Checkout:
-    """The files of a directory. With `dry`, what is written is kept in memory."""
+    """The files of a directory. With `dry`, written files are only kept in memory."""
 
     def __init__(self, directory, dry):
         self.directory, self.dry, self.written = directory, dry, {}

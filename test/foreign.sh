@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced by scripts that build or run programs of other machines. They unpack Debian's packages below build/ and
-# install nothing. Needs Debian 12 on amd64, and root for apt's directories.
+# Sourced by scripts that build or run programs for other architectures. They unpack Debian's packages below build/ and
+# install nothing. Needs Debian 12 on amd64, and root because of apt's directories.
 # shellcheck source=test/mirror.sh
 source "$(dirname "${BASH_SOURCE[0]}")/mirror.sh"
-apt=(apt-get -o DPkg::Lock::Timeout=300) # which apt the functions below ask: this machine's
+apt=(apt-get -o DPkg::Lock::Timeout=300) # the apt command of the functions below; first this machine's
 
-# foreign DIRECTORY ARCHITECTURE: makes `apt` an apt for that architecture, with lists, archive and status in
-# DIRECTORY. What apt knows about this machine stays as it is.
+# foreign DIRECTORY ARCHITECTURE: sets `apt` to an apt command for that architecture, with lists, archive and status in
+# DIRECTORY. apt's data about this machine stays unchanged.
 foreign() {
     local uri
     mkdir -p "$1"/etc/apt/{apt.conf.d,preferences.d,trusted.gpg.d} "$1/var/lib/dpkg" \

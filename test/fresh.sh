@@ -3,8 +3,8 @@
 # Runs README's commands on a fresh machine: a minimal Debian 12 in a directory, with only the clone of this
 # repository. Takes the commands, and their order, from README. Needs root and the Debian mirror of this
 # machine's apt. Removes everything that it made, even when interrupted.
-#   test/fresh.sh [--installs]    --installs: what the commands install, and not what they build and test; then
-#                                 whether all groups of tools/setup.sh could be installed beside that
+#   test/fresh.sh [--installs]    --installs: only installs the packages, without building and testing; then
+#                                 checks whether all groups of tools/setup.sh could be installed as well
 set -euo pipefail
 usage() { sed -n 's/^#   test\(.*\]\).*/usage: test\1/p' "$0" >&2 && exit 2; }
 die() { echo "fresh.sh: $*" >&2 && exit 1; }
@@ -13,7 +13,7 @@ top=$(realpath "$(dirname "$0")/..")
 [ "$(id -u)" = 0 ] || die "needs root: debootstrap and chroot do"
 cd "$top"
 
-# Only these processes see the mounts. All of them end with the first process, however it ends.
+# Only these processes see the mounts. All of them are killed when the first one ends, for whatever reason.
 if [ -z "${E4R_FRESH:-}" ]; then
     tools/setup.sh fresh
     E4R_FRESH=$(mktemp -d)
@@ -36,7 +36,7 @@ commands() {
 # shellcheck source=test/mirror.sh
 source test/mirror.sh
 
-# as_there FILE...: copies this machine's files to the same places there.
+# as_there FILE...: copies these files of this machine to the same paths in the fresh machine.
 as_there() {
     local file
     for file; do
@@ -62,7 +62,7 @@ make_root() {
     mount --rbind /dev "$root/dev"
 }
 
-# The clone, with uncommitted changes.
+# Makes the clone, and copies uncommitted changes to it.
 clone() {
     git clone --quiet --no-hardlinks . "$root/e4replay"
     git ls-files -z --deleted | (cd "$root/e4replay" && xargs -0 rm -f)
@@ -70,7 +70,7 @@ clone() {
         tar --create --null --files-from - --ignore-failed-read 2>/dev/null | tar --extract --directory "$root/e4replay"
 }
 
-# there COMMAND...: runs it in the clone, with the environment of a fresh login.
+# there COMMAND...: runs the command in the clone, with the environment of a fresh login.
 there() {
     local -a proxies
     mapfile -t proxies < <(env | grep -i '^[a-z]*_proxy=')
@@ -78,7 +78,7 @@ there() {
     env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "${proxies[@]}" chroot "$root" sh -c 'cd /e4replay && exec "$@"' - "$@"
 }
 
-# installs COMMAND: prints the groups that it installs with tools/setup.sh.
+# installs COMMAND: prints the groups that the command installs with tools/setup.sh.
 installs() {
     local lines
     lines=$(grep '^tools/setup\.sh ' "$1") || die "$1 runs no tools/setup.sh: what does it install?"
@@ -91,7 +91,7 @@ simulate() {
     local groups
     groups=$(sed -n 's/^#   tools\/setup\.sh \[\(.*\)\].*/\1/p' tools/setup.sh)
     echo 'APT::Get::Simulate "true";' >"$root/etc/apt/simulate"
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     there env APT_CONFIG=/etc/apt/simulate tools/setup.sh ${groups//|/ } </dev/null
     there apt-get -qq --simulate build-dep . </dev/null >/dev/null
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Cheap checks: clang-format on every file, shellcheck on every script, and the print functions of tools.
+# Runs cheap checks: clang-format on every file, shellcheck on every script, and the use of print functions in tools.
 # Warnings are errors.
 #   test/lint.sh
 #   test/lint.sh --tidy [BASE]    also runs clang-tidy on the files changed since commit BASE;
-#                                 default: changes of the day before HEAD. BASE "all": every file,
+#                                 default: changes since a day before HEAD. BASE "all": every file,
 #                                 which takes half an hour
 #   test/lint.sh --turn TEXT      also runs clang-tidy on 24 of those files, chosen by the hash of TEXT:
 #                                 .ci/run uses this
@@ -31,7 +31,7 @@ prints() {
     fi
 }
 
-# A script that prints its usage from its header finds it there.
+# Checks that each script that prints its usage from its header finds a usage there.
 usages() {
     local script words found=0
     while IFS=: read -r script words; do
@@ -44,8 +44,8 @@ usages() {
     return $found
 }
 
-# The files that the build compiles, of those that have changed since $1; all of them: "all". Fuzzers are
-# compiled by a preset of their own, which needs clang.
+# changed COMMIT|all: prints the compiled source files that have changed since COMMIT, or all of them. Leaves out
+# fuzzers, which have a separate preset that needs clang.
 changed() {
     local patterns=('src/*.cc' 'tools/*.cc' 'test/*.cc')
     if [ "$1" = all ]; then
@@ -55,13 +55,13 @@ changed() {
     fi | { grep -v '^test/fuzz/' || true; }
 }
 
-# sample TEXT: prints 24 of the lines, chosen by their hash and that of TEXT.
+# sample TEXT: prints 24 of the input lines, chosen by the hash of each line and TEXT.
 sample() {
     local line
     while read -r line; do echo "$(sha256sum <<<"$1 $line") $line"; done | sort | head -n 24 | awk '{ print $3 }'
 }
 
-# tidy FILE... (clang does not know all options of GCC)
+# tidy FILE...: runs clang-tidy. (Clang does not know all options of GCC.)
 tidy() {
     local log status=0
     [ $# -gt 0 ] || { echo "lint.sh: no source file has changed" && return; }

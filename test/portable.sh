@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the portable e4replay (tools/portable.sh) and tries both files: that for x86_64 by the golden tests and in
-# an empty root directory (test/record/portable.sh), and that for aarch64 under qemu-user, where it records, and must
-# print what the other one prints.
+# Builds the portable e4replay (tools/portable.sh) and tests both files. The file for x86_64 runs the golden tests, and
+# runs in an empty root directory (test/record/portable.sh). The file for aarch64 runs under qemu-user: it records, and
+# it must print the same as the file for x86_64.
 #   test/portable.sh
-# Packages are installed; qemu is only unpacked, below build/portable. Needs root and Debian 12 on amd64.
+# Installs packages, but only unpacks qemu, below build/portable. Needs root and Debian 12 on amd64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=test/foreign.sh
@@ -27,7 +27,7 @@ if tools/portable.sh --check "$(command -v file)" 2>/dev/null; then
     exit 1
 fi
 
-# Commands that only this program has a part in; others make file systems, hunt or record.
+# Runs the golden tests that need only this program. Others make file systems, hunt or record.
 golden() {
     local case
     test/support/unpack_captures.sh "${files[0]}" "$dir/captures" >/dev/null
@@ -38,7 +38,8 @@ golden() {
     done
 }
 
-# under_qemu ARGUMENT...: the file for aarch64 prints what the one for x86_64 prints, and ends as that does.
+# under_qemu ARGUMENT...: checks that the file for aarch64 prints the same as the file for x86_64, with the same exit
+# status.
 under_qemu() {
     local machine status
     for machine in 0 1; do
@@ -63,7 +64,7 @@ commands=0
 for capture in traces/{churn-4k-6.8,churn-4k-el8,aged-1k,fill-4k-enospc}.e4c; do
     for command in "replay $capture -p legacy,cr1.5 --no-progress" "verify $capture --no-progress" \
         "info $capture" "freefrag $capture" "map $capture"; do
-        # shellcheck disable=SC2086 # words by intention
+        # shellcheck disable=SC2086 # word splitting is intended
         under_qemu $command
     done
 done

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Prints the number of passed tests of a ctest run, and the tests that did not run, with reasons.
 #   test/ran.sh RESULTS [FLOOR]    RESULTS: the output file of `ctest --output-junit`
-# If GoogleTest recorded the cases of a ctest entry (cases/ENTRY.xml beside RESULTS, with "__" for a slash),
-# each case counts; any other ctest entry is one test. A skipped test does not count as passed, although ctest's
+# If GoogleTest recorded the cases of a ctest entry (cases/ENTRY.xml in the directory of RESULTS, with "__" for a
+# slash), each case counts; any other ctest entry is one test. A skipped test does not count as passed, although ctest's
 # own "100% tests passed ... out of N" counts it. Fails if fewer than FLOOR passed or any failed.
 set -euo pipefail
 { [ $# -ge 1 ] && [ $# -le 2 ]; } || { sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2; }
@@ -30,7 +30,7 @@ awk -v floor="${2:-0}" '
     FNR == 1 {
         of_ctest = FILENAME !~ /\/cases\/[^\/]*$/
         suite = FILENAME; sub(/.*\//, "", suite); sub(/\.xml$/, "", suite); gsub(/__/, "/", suite)
-        if (!of_ctest) cases[suite] = 0 # of a shard there may be none
+        if (!of_ctest) cases[suite] = 0 # a shard may have no case of this suite
     }
     !of_ctest && /<testcase / {
         name = attribute("classname") "." attribute("name")

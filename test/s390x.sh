@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compiles mke2fs-lazy and tune2fs-lazy for s390x, a big-endian machine, and runs them under qemu-user beside
-# those of a build for this machine. Images, output and exit statuses must be the same, and e2fsck must find
-# nothing. mke2fs, tune2fs and e2fsck are this machine's.
+# Compiles mke2fs-lazy and tune2fs-lazy for s390x, a big-endian machine, runs them under qemu-user, and compares them
+# with the tools in BUILD. Images, output and exit statuses must be the same, and e2fsck must find no error. mke2fs,
+# tune2fs and e2fsck are this machine's.
 #   test/s390x.sh [BUILD]    default: build/release, which must have the two tools
 # Packages (a compiler, qemu, and Debian's libraries for s390x; 150 MB) are unpacked under build/s390x and not
 # installed. Needs Debian 12 on amd64, and root for apt's directories.
@@ -31,7 +31,7 @@ fetch() {
     unpack "$root" $names
 }
 
-# compile NAME FILE...: all files as one.
+# compile NAME FILE...: compiles all files as one.
 compile() {
     local name=$1 file
     shift
@@ -39,7 +39,7 @@ compile() {
     "${cross[@]}" -c "$dir/$name.cc" -o "$dir/$name.o"
 }
 
-# link PROGRAM OBJECT...
+# link PROGRAM OBJECT...: links a program for s390x.
 link() {
     local program=$1
     shift
@@ -73,7 +73,7 @@ build() {
     link tune2fs-lazy "$dir/tune2fs-lazy-own" "$dir/commands" "${shared[@]}"
 }
 
-# in_dir SIDE COMMAND...: its output and exit status go to SIDE.out.
+# in_dir SIDE COMMAND...: runs the command in the directory SIDE, and writes its output and exit status to SIDE.out.
 in_dir() {
     local side=$1 status=0
     shift
@@ -81,14 +81,14 @@ in_dir() {
     echo "status $status" >>"$dir/$side.out"
 }
 
-# both NAME ARGUMENT...: the same command on two copies of an image, in two directories.
+# both NAME ARGUMENT...: runs the same command on two copies of an image, in two directories, and compares the results.
 both() {
     local name=$1 side
     shift
     in_dir little "$native/tools/$name" "$@"
     in_dir big "$host/usr/bin/qemu-s390x-static" -L "$root" "$dir/$name" "$@"
     for side in little big; do
-        # What the storage has of a file differs with its place on the disk.
+        # The allocated size of a file can depend on its place on the disk.
         sed -i '/allocated of the/d' "$dir/$side.out"
     done
     if ! diff -u "$dir/little.out" "$dir/big.out" || ! cmp "$dir/little/disk" "$dir/big/disk"; then
@@ -98,7 +98,7 @@ both() {
     steps=$((steps + 1))
 }
 
-# clean: e2fsck finds nothing.
+# clean: fails if e2fsck finds an error.
 clean() {
     if ! e2fsck -fn "$dir/big/disk" >"$dir/e2fsck.out" 2>&1; then
         cat "$dir/e2fsck.out" >&2
@@ -107,7 +107,7 @@ clean() {
     fi
 }
 
-# start: two equal files full of old data.
+# start: makes two equal files full of old data.
 start() {
     local side
     openssl enc -aes-128-ctr -nosalt -pass pass:old -in /dev/zero 2>/dev/null | head -c 67108864 >"$dir/old" || true

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every test under a sanitizer. A finding in any process fails the test that caused it.
+# Runs every test under a sanitizer. A report in any process fails the test that started the process.
 #   test/sanitized.sh asan|tsan [--all | --turn TEXT | K]    default: --all
-#     asan           addresses and undefined behaviour, in 3 parts
-#     tsan           races of threads, in 4 parts
+#     asan           AddressSanitizer and UndefinedBehaviorSanitizer, in 3 parts
+#     tsan           ThreadSanitizer, in 4 parts
 #     K              the K-th part of N: every N-th case of every suite, and every N-th other test
-#     --turn TEXT    the part whose turn it is, by the hash of TEXT (such as a commit)
+#     --turn TEXT    the part whose turn it is by the hash of TEXT (such as a commit)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -58,7 +58,7 @@ choice=()
 if [ "$part" != all ]; then
     echo "sanitized.sh: $preset, part $part of $parts"
     "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # builds
-    # Some suites have one case less than their share.
+    # A part may have one case less than its share of a suite.
     floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
     # Fixtures stay in every part, because ctest does not add fixtures that -E excludes.

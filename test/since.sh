@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The reference commit for tests of changes: the last commit that is a day older than HEAD, or the first commit.
+# Finds the reference commit for tests of changes: the last commit that is at least a day older than HEAD, or the first
+# commit.
 #   test/since.sh              prints it
 #   test/since.sh PATH...      exit status 0 if any file below PATH has changed since then, otherwise 1
 set -euo pipefail

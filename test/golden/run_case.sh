@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs one golden test: compares the output of CASE/cmd with CASE/expect.
 #   run_case.sh CASE E4REPLAY CAPTURES       with UPDATE=1: writes CASE/expect instead
-# `cmd` runs in bash in an empty directory with $e4replay, $tune2fs_lazy and $mke2fs_lazy (which
-# lie beside it), $traces (the bundled captures), $captures (their images and traces apart) and the function `run`, which runs a
-# command and prints its exit status after its output. Times are replaced by T, the directories by
-# their names, the list of all policies by "...".
+# `cmd` runs in bash in an empty directory. It can use $e4replay, and $tune2fs_lazy and $mke2fs_lazy from the same
+# directory, $traces (the bundled captures), $captures (their unpacked images and traces), and the function `run`, which
+# runs a command and prints its exit status after its output. In the output, times become T, directories become their
+# names, and the list of all policies becomes "...".
 set -euo pipefail
 case_dir=$1
 export e4replay=$2 captures=$3 data=$1
