@@ -6,7 +6,7 @@
 - each hunk of a "diff" block must match once in its file, and is applied;
 - an indented line is a command, which must succeed.
 
-    follow_guide.py PAGE CHECKOUT               prints the commands and their output
+  follow_guide.py PAGE CHECKOUT               prints the commands and their output
   follow_guide.py --changes PAGE CHECKOUT     only checks that the files and changes can be made
 """
 import re

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares mke2fs-lazy with stock mke2fs: Debian 12's, and 1.47.2 built from Debian 13's source.
+# Compares mke2fs-lazy with two stock versions of mke2fs: Debian 12's, and 1.47.2 built from Debian 13's source.
 #   lazyinit.sh [BUILD] [DIR]    default: build/release; DIR on a disk, default $TMPDIR or /tmp
-#   E4R_BENCH_GIB="16 256 1024 16384": sizes of sparse files (dumpe2fs alone takes 17 s at the last)
-#   E4R_BENCH_RAM_ONLY=1: of the loop devices, only the one on ramfs
-# For sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less a block, the largest file on ext4 with 4 KiB
-# blocks): seconds, bytes written by the process and its children, bytes of the file on disk, groups marked as
-# zeroed; median of three. Then, as root, two loop devices: one with WRITE ZEROES, and one on ramfs without it,
-# where zeroing is compared with dd.
+#   E4R_BENCH_GIB="16 256 1024 16384": sizes of sparse files (dumpe2fs alone takes 17 s for the largest)
+#   E4R_BENCH_RAM_ONLY=1: use only the loop device on ramfs
+# For sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less a block, the largest file on ext4 with 4 KiB blocks):
+# prints seconds, bytes written by the process and its children, bytes of the file on disk, groups marked as zeroed
+# (median of three). Then, as root, measures two loop devices: one with WRITE ZEROES, and one on ramfs without it, where
+# zeroing is compared with dd.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build/release}")
@@ -38,7 +38,7 @@ measured() {
     python3 - "$@" <<'END'
 import subprocess, sys, time, os
 def wchar():
-    # For children that were waited for, /proc/self/io has the sum.
+    # /proc/self/io includes the sum for children that were waited for.
     return int(next(l.split()[1] for l in open("/proc/self/io") if l.startswith("wchar")))
 before, start = wchar(), time.monotonic()
 done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -4,11 +4,11 @@
 
     posting_64k.py IMAGE shared|search TRACE
 
-shared: files take their blocks from preallocations of 512 blocks, as Linux 6.1 does it.
-search: each file is a search, as the posting's counts say. Its block lies 8 MiB behind the start of the file, so the
-request is for 128 blocks of its own. No free extent has so many. The rest is given back when the file is closed.
+shared: files take their blocks from preallocations of 512 blocks, as on Linux 6.1.
+search: each file makes one search, as the posting's counters show. Its block is at 8 MiB in the file, so the
+request is for 128 blocks. No free extent is that long. The unused blocks are freed when the file is closed.
 IMAGE is the start image (docs/results/many-writers.md has the command). The model of 6.1 decides. The times in the
-trace say nothing: give `replay --writers` a pace with --think.
+trace have no meaning: give `replay --writers` a pace with --think.
 """
 
 import sys

@@ -3,11 +3,11 @@
 # Measures the cost of `e4replay record` for the recorded file system: writes many small files with and without
 # it, in turn. Run as root.
 #   record.sh [--pairs N] [--files N] [--events full] [--on DIRECTORY] [BUILD]
-#   --on    an empty directory of a mounted ext4 (default: a file system on a loop device in /dev/shm,
+#   --on    use this empty directory of a mounted ext4 (default: a file system on a loop device in /dev/shm,
 #           mounted with nodelalloc, so that each file makes one request)
 #   BUILD   default: build/release
-# E4REPLAY and MKFILES name the programs if nothing can be built here (kernel/lab's job record-cost). Prints a
-# line for each pair, then the median, minimum and maximum ratio of times.
+# E4REPLAY and MKFILES name the programs where nothing can be built (kernel/lab's job record-cost). Prints a line for
+# each pair, then the median, minimum and maximum ratio of times.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 pairs=9 files=30000 directory='' options=() build=build/release
@@ -41,7 +41,7 @@ if [ -z "$directory" ]; then
     own=1
 fi
 
-# fill: prints the milliseconds for all files, in a new directory that it removes.
+# fill: writes all files in a new directory and removes them. Prints the milliseconds that the writing took.
 cat >"$work/fill" <<END
 set -e
 mkdir "$directory/new"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Speed and memory of verify and replay on the bundled captures. Fails if a target is missed.
+# Measures speed and memory of verify and replay on the bundled captures. Fails if a target is missed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test

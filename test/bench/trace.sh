@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rates of the trace readers on the bundled capture of 471,000 lines.
+# Measures the rates of the trace readers on the bundled capture of 471,000 lines.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test

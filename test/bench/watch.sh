@@ -3,11 +3,11 @@
 # Measures what `e4replay watch` costs: writes many small files with and without it, in turn. Run as root.
 #   watch.sh [--pairs N] [--files N] [--writers N] [--rate N] [--fallocate] [-p POLICY,...] [BUILD]
 #   watch.sh --memory SIZE [-p POLICY,...] [BUILD]
-#   --files   of each writer (default: 40000); each file makes one request
-#   --rate    files or calls a second of each writer, at most (default: as fast as it can)
-#   --fallocate  instead of files, --files calls of fallocate: each adds 8 KiB to a file, up to 1 MiB
-#   --memory  instead: the memory of a watch of an empty file system of that size, such as 16T (sparse)
-#   -p        shadows (default: none)
+#   --files   files of each writer (default: 40000); each file makes one request
+#   --rate    most files or calls per second of each writer (default: no limit)
+#   --fallocate  make --files calls of fallocate instead of files: each adds 8 KiB to a file, up to 1 MiB
+#   --memory  measure instead the memory of a watch of an empty file system of that size, such as 16T (sparse)
+#   -p        policies of shadows (default: none)
 #   BUILD     default: build/release
 # Prints a line for each pair: how much longer the writers took, and the processor time of the watch as a share of one
 # processor and for each request. Then the median, minimum and maximum ratio of times.
@@ -47,7 +47,7 @@ truncate -s "${memory:-4G}" disk
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init="$lazy" disk
 mount -o loop,nodelalloc,noinit_itable disk fs
 
-# tell KEY: a member of the last complete document.
+# tell KEY: prints a member of the last complete document.
 tell() { grep '}$' out | tail -n 1 | jq -r "$1"; }
 begin() {
     "$e4replay" watch fs --json --interval 200ms --max-freeze 60s "${options[@]}" >out 2>err &
@@ -59,9 +59,9 @@ end() {
     wait $watcher || { cat err >&2 && exit 1; }
     watcher=
 }
-# cpu_ms: processor time of the watch so far
+# cpu_ms: prints the processor time of the watch so far.
 cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) * 1000 / hz }' /proc/$watcher/stat; }
-# fill: prints the milliseconds for all files, in new directories that it removes later.
+# fill: writes all files in new directories and removes them later. Prints the milliseconds that the writing took.
 fill() {
     local i began pids=()
     mkdir fs/new

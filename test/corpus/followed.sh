@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The captures of traces/corpus are those of its MANIFEST, unchanged, small enough, and the model follows each
-# as far as the MANIFEST says.
+# Checks the captures of traces/corpus: they must be those of its MANIFEST, unchanged and small enough, and the model
+# must agree with each as far as the MANIFEST says.
 #   followed.sh E4REPLAY CORPUS
 set -euo pipefail
 export LC_ALL=C
@@ -23,7 +23,7 @@ size=$(cat ./*.e4c | wc -c)
 [ "$size" -le $((20 << 20)) ] || fail "the captures have $size bytes"
 while read -r name decisions identical; do
     answer=$("$e4replay" verify "$name.e4c" --no-progress --json - 2>/dev/null) || [ $? = 3 ] || fail "$name: verify failed"
-    # Of the first run: requests, then those that are identical.
+    # Take the number of requests of the first run, and how many of them are identical.
     now=$(awk '/"agreement": / { on = 1 }
         on && sub(/^ *"requests": /, "") { requests = $0 + 0 }
         on && sub(/^ *"identical": /, "") { print requests, $0 + 0; exit }' <<<"$answer")

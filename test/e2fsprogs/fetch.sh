@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Gets the Debian source of e2fsprogs through apt and builds it, once.
 #   fetch.sh [--source] SUITE DIR      SUITE: bookworm (1.47.0), trixie (1.47.2)
-# Leaves the source in DIR/src and the build in DIR/src/build; with --source, the source alone.
-# apt's own lists are left alone: the source lists of SUITE go to DIR/apt.
+# Leaves the source in DIR/src and the build in DIR/src/build; with --source, only the source. Does not change apt's own
+# lists: the source lists of SUITE go to DIR/apt.
 set -euo pipefail
 build=1
 [ "${1:-}" != --source ] || { build=; shift; }
@@ -16,7 +16,7 @@ else
 fi
 
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/get"
-# From the mirror that this machine has bookworm from.
+# Use the mirror from which this machine gets bookworm.
 # shellcheck source=test/mirror.sh
 source "$(dirname "$0")/../mirror.sh"
 uri=$(mirror)
@@ -24,11 +24,11 @@ echo "deb-src $uri $suite main" >"$dir/apt/sources.list"
 apt=(apt-get -qq -o Dir::Etc::sourcelist="$dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
      -o Dir::State::lists="$dir/apt/lists" -o Dir::Cache="$dir/apt/cache"
      -o Dir::State::status="$dir/apt/status" -o APT::Sandbox::User=root)
-: >"$dir/apt/status" # what is installed must not choose the version
+: >"$dir/apt/status" # installed packages must not affect the version
 echo "fetch.sh: source of e2fsprogs from Debian $suite" >&2
 "${apt[@]}" update
-# A mirror may lack the upstream signature beside the tarball; apt has checked the .dsc against the
-# signed index, and the .dsc has the checksum of what is needed here.
+# A mirror may lack the upstream signature of the tarball. That does no harm: apt has checked the .dsc against the
+# signed index, and the .dsc has the checksums of the files that are needed here.
 (cd "$dir/get" && "${apt[@]}" source --download-only e2fsprogs) ||
     echo "fetch.sh: not every file of the source package came; those that did are checked" >&2
 cd "$dir/get"

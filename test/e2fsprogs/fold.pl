@@ -1,9 +1,10 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A trace, as text, of which every inode, group, cluster and block is folded into an image: one that
-# could be of it by its numbers and is not. Lengths stay, so that ranges reach across the ends of groups.
+# Folds every inode, group, cluster and block number of a trace (as text) into the range of another image. The result
+# could be a trace of that image by its numbers, but is not. Lengths stay unchanged, so ranges reach past the ends of
+# groups.
 #   fold.pl OF-IMAGE ONTO-IMAGE <TRACE
-# An image whose superblock says nothing to divide by gets the trace as it is.
+# If the superblock of ONTO-IMAGE has no usable sizes, prints the trace unchanged.
 use strict;
 use warnings;
 
@@ -13,7 +14,7 @@ sub fail {
     exit($status);
 }
 
-# Shape by the superblock alone, which need not be sound.
+# Reads the sizes from the superblock alone, which need not be valid.
 sub shape {
     my ($path) = @_;
     open(my $image, '<:raw', $path) or fail(1, "fold.pl: $path: $!");
@@ -36,7 +37,7 @@ sub inode { return 1 + $_[0] % $onto->{inodes} }
 
 sub group { return $_[0] % $onto->{groups} }
 
-# Group and cluster.
+# Folds a group and a cluster.
 sub place {
     my ($group, $cluster) = (group($_[0]), $_[1]);
     my $blocks = $onto->{blocks} - $onto->{first} - $group * $onto->{per_group};
@@ -44,7 +45,7 @@ sub place {
     return ($group, $cluster % int(($blocks + $onto->{ratio} - 1) / $onto->{ratio}));
 }
 
-# A block goes where its group and cluster go.
+# Folds a block like its group and cluster.
 sub block {
     my ($block) = @_;
     return $block if $block < $of->{first} || $block >= $of->{blocks};

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every test image of e2fsprogs with every bundled capture, none of which was taken on it, and with the
-# beginning of two of them folded into it (fold.pl), which fits and is no better: replay under all
-# policies together, verify under each. An exit status of 0, 1 or 3, no signal, under 1 GiB, no hang,
-# and when it is 1, one line that says why. Status 2 would mean that this script asks for something wrong.
+# Runs every test image of e2fsprogs with every bundled capture, though no capture was taken on these images. Also uses
+# the beginnings of two captures folded into each image (fold.pl): their numbers fit the image, but they do not belong
+# to it. Runs replay under all policies together, and verify under each. The exit status must be 0, 1 or 3, with no
+# signal, less than 1 GiB of memory and no hang. With status 1, one line must say why. Status 2 would mean that this
+# script uses wrong options.
 #   pairs.sh [--sample N] [--seed S] [BUILD]     default: all images, build/release
-# --sample takes N of the images, drawn by the seed, which is any text (default: the day of the year,
-# so that runs of many days see all), and gives verify a fifth of the policies by turn. A BUILD with address sanitizer is not held to the limit of memory.
+# --sample uses N of the images, drawn with the seed, and runs verify with a fifth of the policies in turn. The seed is
+# any text (default: the day of the year, so that runs on many days use all images). A BUILD with address sanitizer has
+# no memory limit.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sample=
@@ -37,7 +39,7 @@ if [ -n "$sample" ]; then
         shuf -n "$sample" --random-source=<(yes "pairs $seed"))
 fi
 
-# Traces as .e4t: read a hundred times, text would take the most of the time.
+# Use traces as .e4t: each is read a hundred times, and reading text would take most of the time.
 traces=()
 for trace in "$build"/captures/*.{trace,e4t}.zst; do
     name=$(basename "$trace" .zst)
@@ -52,7 +54,7 @@ if [ ${#policies[@]} -lt 3 ] || [ ${#images[@]} -eq 0 ] || [ "$total" -lt 200 ] 
     exit 1
 fi
 
-# Those that are folded, with the start image that the MANIFEST names.
+# The captures to fold, with the start image that the MANIFEST names.
 declare -A start_image=()
 for name in churn-1k-nodelalloc churn-4k; do
     start_image[$name]=$(awk -v name="$name" '$1 == "capture" && $2 == name { print $3 }' \
@@ -67,7 +69,7 @@ bad=0
 runs=0
 turn=0
 
-# attempt COMMAND ARGUMENT...: one run within the limits.
+# attempt COMMAND ARGUMENT...: checks one run against the limits.
 attempt() {
     local status=0
     timeout --signal=KILL 300 "${limit[@]}" "$e4replay" "$@" --check --no-progress \

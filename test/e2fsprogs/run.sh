@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e2fsprogs's own tests with mke2fs replaced by mke2fs-lazy: the same results as with stock mke2fs.
+# Runs e2fsprogs's own tests with mke2fs-lazy in place of mke2fs. The results must be the same as with stock mke2fs.
 #   run.sh [-a] [BUILD]     default: build/release; -a: all tests, not just those that run mke2fs
-# Three times: with stock mke2fs; with mke2fs-lazy in its place; and with mke2fs-lazy that also
-# initialises tables (itable_init=probe), whose own lines are taken out of the output.
+# The tests run three times: with stock mke2fs, with mke2fs-lazy, and with mke2fs-lazy that also initialises tables
+# (itable_init=probe). The lines that mke2fs-lazy adds to the output are removed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 every=
@@ -19,7 +19,7 @@ rm -rf "$out"
 mkdir -p "$out"
 make -C "$tests" test_one mke2fs.conf test_data.tmp >/dev/null
 
-# Names of the tests that run mke2fs, themselves or through a helper.
+# Prints the names of the tests that run mke2fs, themselves or through a helper.
 uses_mke2fs() {
     local dir
     for dir in "$source"/[a-z]_*/; do
@@ -36,7 +36,7 @@ END
 
 cat >"$out/probing" <<END
 #!/usr/bin/env bash
-# Refused (2): an option that leaves nothing to initialise; then as it is.
+# Status 2 means refused: the options leave nothing to initialise. Then runs without itable_init.
 said=\$(mktemp)
 status=0
 "$lazy" -E itable_init=probe "\$@" >"\$said" 2>&1 || status=\$?
@@ -52,14 +52,14 @@ exit \$status
 END
 chmod +x "$out/probing"
 
-# One pass: a line "NAME ok|failed|skipped" for each test.
+# Runs one pass, with a line "NAME ok|failed|skipped" for each test.
 pass() {
     local name=$1 mke2fs=$2 test result
     export E4R_SUITE_MKE2FS=$mke2fs E4R_MKE2FS=$tests/../misc/mke2fs TEST_CONFIG=$out/config
     cd "$tests"
     rm -f ./*.ok ./*.failed
     while read -r test; do
-        # m_devdir copies /dev, and skips itself when something vanishes from there meanwhile.
+        # m_devdir copies /dev, and is skipped if a file vanishes from there meanwhile.
         for _ in 1 2 3; do
             timeout 300 ./test_one --skip-slow-tests "$source/$test" </dev/null >"$out/log" 2>&1 ||
                 true
@@ -84,8 +84,8 @@ if [ "$(grep -c ' ok$' "$out/stock")" -lt 30 ]; then
 fi
 echo "file systems initialised:    $(grep -c initialised "$out/probing.count")," \
     "left to mke2fs since there is nothing to do: $(grep -c refused "$out/probing.count" || true)"
-# These print the flags of a file system made with nodiscard, where stock mke2fs leaves
-# ITABLE_ZEROED unset and probing sets it: what was asked for, and all that differs.
+# These tests print the flags of a file system made with nodiscard. Stock mke2fs leaves ITABLE_ZEROED unset there, and
+# probing sets it. That difference is intended, and no other is allowed.
 flags_differ=(f_opt_extent t_disable_mcsum_noinitbg t_enable_mcsum)
 sed -E "s/^($(IFS='|'; echo "${flags_differ[*]}")) ok\$/\1 failed/" "$out/stock" >"$out/expected-probe"
 for name in "${flags_differ[@]}"; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds `replay --decisions` against the text of the trace, the JSON document and the manual.
+"""Compares `replay --decisions` with the text of the trace, the JSON document and the manual.
 
-decisions.py E4REPLAY CAPTURES PAGE: the recorded rows are what the trace's text says, read here a
-second time. Where the model follows every decision, its rows are the same. Sums of columns are the
-figures of the JSON document, for policies of several kernels. CSV and SQLite hold the same cells.
-PAGE describes the columns in their order. Names that need quoting keep their text.
+decisions.py E4REPLAY CAPTURES PAGE: the recorded rows must equal the trace's text, which this
+script parses itself. Where the model agrees with every decision, its rows must be the same. Sums of columns must equal
+the figures of the JSON document, for policies of several kernels. CSV and SQLite must have the same cells.
+PAGE must describe the columns in their order. Names that need quoting must stay unchanged.
 """
 import csv
 import json
@@ -24,7 +24,7 @@ CLOSING = re.compile(r"-(\d+) .*ext4_mballoc_(alloc|prealloc): .* orig (\d+)/(\d
                      r"(?: blks (\d+) grps (\d+) cr (\d+))?")
 ANSWER = re.compile(r"-(\d+) .*?(\d+)\.(\d+): ext4_allocate_blocks: .* len (\d+) block (\d+) ")
 CRITERIA = ("CR0", "CR1", "CR2", "CR3")
-# Of Linux 6.1, by the column of the table.
+# The columns that are compared for Linux 6.1.
 ALIKE = ("decision", "part", "time_s", "pid", "cpu", "inode", "kind", "logical_block", "goal_block",
          "asked_clusters", "search_goal_block", "search_goal_clusters", "served_by", "criterion",
          "block", "len_clusters", "taken_clusters", "groups_scanned", "extents_examined")
@@ -51,7 +51,7 @@ def read_csv(path):
 
 
 def read_trace(path, blocks_per_group, first_block):
-    """The rows of the recorded kernel, of a trace with one writer at a time."""
+    """Yields the rows of the recorded kernel from a trace with one writer at a time."""
     def block(group, start):
         return str(first_block + int(group) * blocks_per_group + int(start))
 
@@ -92,7 +92,7 @@ def read_trace(path, blocks_per_group, first_block):
 
 
 def against_trace(e4replay, captures, work):
-    """churn-1k has blocks of 1 KiB, so groups begin at block 1."""
+    """Compares rows with the trace. churn-1k has blocks of 1 KiB, so groups begin at block 1."""
     for name, image in ("churn-4k", "churn-4k"), ("churn-1k-nodelalloc", "churn-1k"):
         replay(e4replay, f"{image}.img", f"{name}.trace.zst", "-p", "legacy", "--decisions",
                work / f"{name}.csv", "--json", work / f"{name}.json", cwd=captures)
@@ -105,7 +105,7 @@ def against_trace(e4replay, captures, work):
         legacy = [row for row in rows if row["run"] == "1"]
         check(f"{name}: {len(recorded)} recorded rows", len(recorded) > 2000, True)
         check(f"{name}: order", rows, recorded + legacy)
-        # A request takes effect later than it was made where a preallocation shows so.
+        # A request takes effect later than it was made if a preallocation shows that, so sort the rows.
         key = lambda row: (float(row["time_s"]), row["pid"], row["inode"], row["block"])
         check(f"{name}: rows", len(recorded), len(expected))
         for row, want in zip(sorted(recorded, key=key), sorted(expected, key=key)):
@@ -123,7 +123,7 @@ def by_criterion(database, run):
 
 
 def against_json(e4replay, captures, work):
-    """What the page counts, summed up from the rows."""
+    """Compares the counters in the document with sums over the rows."""
     sections = {"cr0_stats": "CR0", "cr1_stats": "CR1", "cr1.5_stats": "CR1.5",
                 "best_avail_stats": "best-avail", "cr2_stats": "CR2", "cr3_stats": "CR3"}
     cases = (("delalloc-4k.img", "delalloc-4k-7.3.e4t.zst", "linux-7.3,legacy,linux-7.3"),
@@ -187,14 +187,14 @@ def same_cells(path, database):
 
 
 def against_page(page, header):
-    """The columns that PAGE describes, in its table."""
+    """Compares the columns with those that the table in PAGE describes."""
     described = re.findall(r"^\| `(\w+)` \|", page.read_text().split("## Columns")[1]
                            .split("\n## ")[0], re.M)
     check(f"{page.name}: columns", described, header)
 
 
 def quoting(e4replay, captures, work):
-    """Names of files and devices are foreign text."""
+    """Names of files and devices may contain any text."""
     name = b'start "a", \'b\'\r\n\xff; DROP TABLE decisions.img'
     copy = bytes(work) + b"/" + name
     os.symlink(bytes(captures.resolve() / "churn-4k.img"), copy)
@@ -212,7 +212,7 @@ def refusals(e4replay, captures, work):
                       cwd=captures, status=2)
         check(f"{name}: one line that says {said}", (done.stderr.count(b"\n"), said.encode() in
                                                      done.stderr, done.stdout), (1, True, b""))
-    # An answer that there is not leaves nothing; neither does a disk that is full.
+    # If there is no answer, or the disk is full, no file is left.
     (work / "full.csv").symlink_to("/dev/full")
     for image, out in ("churn-1k.img", "no.csv"), ("churn-1k.img", "no.sqlite"), ("churn-4k.img", "full.csv"):
         done = replay(e4replay, image, "churn-4k.trace.zst", "--decisions", work / out, cwd=captures,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds `replay --perfetto` against the table and the JSON document of the same run, field by field.
+"""Compares `replay --perfetto` with the table and the JSON document of the same run, field by field.
 
-perfetto.py E4REPLAY CAPTURES: the numbers and types of fields stand here a second time, as Perfetto's
-reference of the format has them; a field that is not among them is a fault. The rows come from
---decisions, which a test of its own holds against the trace.
+perfetto.py E4REPLAY CAPTURES: the numbers and types of fields are repeated here from Perfetto's reference of
+the format; any other field is a fault. The rows come from --decisions, which another test compares with the
+trace.
 """
 import csv
 import json
@@ -15,7 +15,7 @@ import tempfile
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-# By message: field, number, type; [] for many.
+# For each message: field, number, type; [] means repeated.
 FORMAT = {
     "Trace": [("packet", 1, "[]TracePacket")],
     "TracePacket": [("timestamp", 8, "uint64"), ("trusted_packet_sequence_id", 10, "uint32"),
@@ -118,7 +118,7 @@ class Timeline:
 
 
 def duration(row):
-    """By the manual: a model's steps; the recorded kernel's time to its answer."""
+    """A slice lasts for a model's steps, or for the recorded kernel's time to its answer (see the manual)."""
     if row["run"] == "0":
         return int(row["answered_after_ns"] or 0)
     return int(row["code_ns"] or 0) or int(row["groups_considered"]) + int(row["extents_examined"])
@@ -166,7 +166,7 @@ def blocks(extents):
 
 
 def check_counters(timeline, rows, document, processes, where):
-    """Images with clusters of one block."""
+    """Compares the counters. Only for images with clusters of one block."""
     followed = 0
     columns = [document["recorded"], *document["runs"]]
     for run, column in enumerate(columns):
@@ -181,7 +181,7 @@ def check_counters(timeline, rows, document, processes, where):
               (nanoseconds(own[0]["time_s"]), blocks(document["image"]["free_extents"])))
         check(f"{where}: at the end", clusters[-1],
               (nanoseconds(own[-1]["time_s"]), blocks(column["free_extents"])))
-        # An extent that goes on in the next group counts in both.
+        # An extent that continues in the next group counts in both groups.
         check(f"{where}: extents", extents[0][1] >= document["image"]["free_extents"]["count"] and
               extents[-1][1] >= column["free_extents"]["count"], True)
         if column["freed_clusters"] == 0 and column["extra_requests"] == 0:
@@ -190,7 +190,7 @@ def check_counters(timeline, rows, document, processes, where):
 
 
 def check_course(rows, values, where):
-    """Without frees, free space falls by what is handed out."""
+    """Checks that free space falls by the allocated blocks if there are no frees."""
     decisions = int(rows[-1]["decision"])
     every = decisions // 256
     left = values[0][1]

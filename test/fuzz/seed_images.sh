@@ -5,7 +5,7 @@ set -euo pipefail
 out=$1
 PATH=$PATH:/usr/sbin:/sbin
 
-# image NAME KIB OPTIONS...
+# image NAME KIB OPTIONS...: makes an image with these options of mke2fs.
 image() {
     local path=$out/$1 kib=$2
     shift 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2154
-# Sourced by the proofs: the bundled captures (traces/MANIFEST).
+# Functions for the bundled captures (traces/MANIFEST). Sourced by the prove*.sh scripts.
 
 # captures_of AWK: prints the names of the captures that meet the condition ($2 name, $3 image, $4 kernel). Skips
 # those with larger blocks: the code runs on pages of 4 KiB and cannot mount them.
@@ -11,13 +11,13 @@ captures_of() {
 # unpack NAME: unpacks a capture. Sets $image and $trace to the files of its start image and its trace.
 unpack() {
     test/support/unpack_captures.sh "$e4replay" "$dir/captures" "$1"
-    # shellcheck disable=SC2034 # used by those who source this
+    # shellcheck disable=SC2034 # used by the scripts that source this
     image=$dir/captures/$(awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST).img
     trace=$(find "$dir/captures" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit)
     [ -e "$trace" ] || die "$1 has no trace"
 }
 
-# recorded_captures: names of those that `record` wrote, of file systems that had been mounted before.
+# recorded_captures: prints the names of the captures that `record` wrote on file systems that had been mounted before.
 recorded_captures() {
     awk '$1 == "recorded" { print $2 }' traces/MANIFEST
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares discards in guests of the kernel lab, for mounts with discard and for FITRIM. The block layer's
-# discards, the trace's ext4_discard_blocks and the model's discards while it follows the trace must be the same,
-# one by one, in order.
+# Compares discards in guests of the kernel lab, for mounts with discard and for FITRIM. Three lists must be equal,
+# discard by discard: those of the block layer, the trace's ext4_discard_blocks, and those of the model while it follows
+# the trace.
 #   test/guest/prove-discards.sh [--seed N] [--again] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
-#     POLICY   the model of it (`e4replay policies`)
-#     --seed   of the workload; default: 1
-#     --again  takes captures anew
-#     KIND     of kernel/lab/kinds.table; default: every one whose name begins with "discard" or "fitrim"
-# Captures stay in $E4R_LAB/captures. Prints a line for each. Exit status 3 if any differs.
+#     POLICY   the policy that models this kernel (`e4replay policies`)
+#     --seed   seed of the workload; default: 1
+#     --again  takes captures again even if they exist
+#     KIND     a kind of kernel/lab/kinds.table; default: those whose names begin with "discard" or "fitrim"
+# Captures stay in $E4R_LAB/captures. Prints a line for each capture. Exit status 3 if any list differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -51,7 +51,7 @@ same() {
 
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    # Loads every group first: the disk answers at once, so a search would not have to finish any read-ahead.
+    # Load every group first (--warm): the disk answers at once, so a search would never have to wait for read-ahead.
     name=$captures/$(capture_name "$kind" "$seed" 1 "$tree")
     if [ -n "$again" ] || [ ! -e "$name.discards" ]; then
         "$lab_dir/capture.sh" "$kind" --seed "$seed" --warm --kernel "$tree" -o "$captures" >/dev/null

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Takes fresh captures of every kind with one writer (kernel/lab/kinds.table) in guests of the kernel
-# lab. The recorded kernel, the code of its tree and the model must decide alike.
+# Takes fresh captures of every kind with one writer (kernel/lab/kinds.table) in guests of the kernel lab. The recorded
+# kernel, the code of its tree and the model must make the same decisions.
 #   test/guest/prove-kinds.sh [--seed N]... [--target T] [--longer N] [--only-verify] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
-#     POLICY   the model of it (`e4replay policies`)
-#     --seed   instead of the seeds of kinds.table
-#     --target the kinds whose guests are of that target, unless kinds are named (default: uml)
-#     --longer every churn goes on for N times as many operations: more decisions a capture. A fill does
-#              not: the kernel's own writeback would become a second writer
-#     --only-verify   takes no capture: those that are there
+#     POLICY   the policy that models this kernel (`e4replay policies`)
+#     --seed   use these seeds, not those of kinds.table
+#     --target unless kinds are named, take the kinds whose guests have that target (default: uml)
+#     --longer run N times as many operations of churn, for more decisions in a capture. Not of fill:
+#              there the kernel's own writeback would become a second writer
+#     --only-verify   takes no captures; uses those that exist
 # Builds what is missing. Captures stay in $E4R_LAB/captures (or captures-xN) and are not taken again.
 # Prints a table for the model and one for the code. Exit status 3 if either differs from the recording.
 # shellcheck source=kernel/lab/lib/common.sh
@@ -46,7 +46,7 @@ shift 2
 kinds=("$@")
 captures=$E4R_LAB/captures
 if [ -n "$longer" ]; then
-    # These are separate kinds with the same names, in their own directory.
+    # Longer captures have the same names, so they get their own directory.
     captures=$E4R_LAB/captures-x$longer
     mkdir -p "$captures"
     awk -v times="$longer" '
@@ -59,7 +59,7 @@ fi
 one_writer=()
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    # A kind without seeds serves another purpose.
+    # Skip kinds without seeds, which serve another purpose.
     [ -n "$(kind_field "$kind" run)" ] && [ -n "$(kind_field "$kind" seeds)" ] || continue
     [ -n "$(kind_field "$kind" writers)" ] || one_writer+=("$kind")
 done

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the code of a patched tree with the policy that models the patches. Both decide all bundled
-# captures alone. Every decision must be the same, and so must counters, free space and files at the
-# end. Captures that the patched kernel itself recorded are also compared with its recordings.
+# Compares the code of a patched tree with the policy that models the patches. Each of the two decides all bundled
+# captures by itself. Every decision must be the same, and so must counters, free space and files at the end. Captures
+# that the patched kernel itself recorded are also compared with its recordings.
 #   test/guest/prove-series.sh [--mount OPTIONS] TREE POLICY [DIR]
 #     TREE     a tree with the patches (kernel/lab/lab apply SERIES)
-#     POLICY   as `e4replay policies` has it; captures of a kernel "VERSION+POLICY" are its own
-#     OPTIONS  of the mount, for a tree that decides by one; several with ":" between them
+#     POLICY   a name in `e4replay policies`; captures of a kernel "VERSION+POLICY" count as its own
+#     OPTIONS  mount options, for a tree whose decisions depend on them; separated by ":"
 #     DIR      where to build (default: build/guest/POLICY)
 # Prints a table. Needs build/release/tools/e4replay, jq, and the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
@@ -40,7 +40,7 @@ source test/guest/captures.sh
 
 bad=0 captures=0 decisions=0
 
-# row NAME WHAT DECISIONS ALIKE COUNTERS SPACE DIFFERENCE
+# row NAME WHAT DECISIONS ALIKE COUNTERS SPACE DIFFERENCE: prints a row of the table.
 row() {
     captures=$((captures + 1))
     decisions=$((decisions + $3))
@@ -48,7 +48,8 @@ row() {
     printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$@"
 }
 
-# against_policy NAME [COUNTERS]: both decide the capture. COUNTERS: what jq takes from their mb_stats to compare.
+# against_policy NAME [COUNTERS]: lets both decide the capture, and compares them. COUNTERS: a jq filter that selects
+# the counters of mb_stats to compare.
 against_policy() {
     local result=$dir/$1.json fields
     "$e4replay" replay "traces/$1.e4c" -p "$policy,$kernel" --first-difference --no-progress --force \
@@ -64,7 +65,7 @@ against_policy() {
     row "$1" "$policy" "${fields[@]:0:4}" "${fields[4]:-}"
 }
 
-# against_recording NAME
+# against_recording NAME: compares the code with the recorded decisions.
 against_recording() {
     local status=0 fields
     "$e4replay" verify "traces/$1.e4c" -p "$kernel" --no-progress --json "$dir/$1.json" >/dev/null \
@@ -86,8 +87,7 @@ done
 for name in $(captures_of 1); do
     against_policy "$name"
 done
-# The kernel also counts the buddies that it is asked to load before the first request of a file system that had
-# been mounted.
+# If a file system had been mounted before, the code also counts the buddies that it loads before the first request.
 for name in $(recorded_captures); do
     against_policy "$name" 'del(.buddies_generated)'
 done

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks the code of a kernel tree. It must decide the bundled captures of that kernel as recorded, and
-# lock the same groups as the model in the same order. Ageing and a sweep must give the model's results.
-# A tree that does not build, or whose allocator oopses or hangs, must be refused.
-#   test/guest/prove.sh TREE VERSION [DIR]   VERSION: the tree's (6.1.192, 7.3.4, ...). The captures are those
-#                                            of that stable series in traces/MANIFEST. DIR: where to
+# Checks the code of a kernel tree. The code must decide the bundled captures of that kernel as recorded, and lock the
+# same groups as the model in the same order. Ageing and a sweep must give the model's results. A tree that does not
+# build, or whose allocator oopses or hangs, must be refused.
+#   test/guest/prove.sh TREE VERSION [DIR]   VERSION: that of the tree (6.1.192, 7.3.4, ...). Uses the captures
+#                                            of this stable series in traces/MANIFEST. DIR: where to
 #                                            build (default: build/guest)
 # Needs build/release (with tests) and the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
@@ -35,17 +35,17 @@ build() {
 # shellcheck source=test/guest/captures.sh
 source test/guest/captures.sh
 
-# Two writers raced in fill-4k-enospc, so no decider that runs alone can reproduce it.
+# Two writers raced in fill-4k-enospc, so no replay can reproduce its decisions.
 names() {
     captures_of "index(\$4, \"${version%.*}.\") == 1 && \$4 !~ /[+]/ && \$2 != \"fill-4k-enospc\""
 }
 
-# edited [LINE]: makes a tree of links with its own mballoc.c, which is newer than everything built. It is the
-# tree's file, with LINE added to the function that decides.
+# edited [LINE]: makes a tree of links with its own mballoc.c, which is newer than everything built. The file is the
+# tree's mballoc.c, with LINE added to the function that decides.
 edited() {
     rm -rf "$dir/edited"
     mkdir -p "$dir/edited/fs/ext4"
-    ln -s "$tree"/* "$dir/edited/" 2>/dev/null || true # fs exists already
+    ln -s "$tree"/* "$dir/edited/" 2>/dev/null || true # fails for fs, which exists
     ln -s "$tree"/fs/* "$dir/edited/fs/" 2>/dev/null || true
     ln -s "$tree"/fs/ext4/* "$dir/edited/fs/ext4/"
     rm "$dir/edited/fs/ext4/mballoc.c"
@@ -75,7 +75,7 @@ for name in $(names); do
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
 
-# The content of an image without its times.
+# Prints the contents of an image without times.
 contents() {
     dumpe2fs "$1" 2>/dev/null | grep -vE '^(Last write time|Checksum):'
 }
@@ -91,7 +91,7 @@ for block_size in 1024 4096; do
         done
         cmp <(contents "$dir/$model.img") <(contents "$dir/kernel.img") ||
             die "aged by $model and by its code, $block_size, $writing: other blocks are free"
-        # shellcheck disable=SC2016 # a program of jq
+        # shellcheck disable=SC2016 # a jq program
         requests=$(jq '.age.requests' "$dir/kernel.json")
         [ "$(jq '.age | del(.policy, .elapsed_s)' "$dir/$model.json")" = \
             "$(jq '.age | del(.policy, .elapsed_s)' "$dir/kernel.json")" ] ||
@@ -109,7 +109,7 @@ rm -rf "$dir/sweep"
 "$e4replay" sweep "$image:$trace" -p "$model,kernel:$kernel" --set mb_max_to_scan=20,200 --set mb_order2_req=2,4 \
     -o "$dir/sweep" --no-progress >"$log"
 # Figures that differ between code and model. Only code is given guessed sizes and counts of writers.
-# shellcheck disable=SC2016 # a program of jq
+# shellcheck disable=SC2016 # a jq program
 other=$(jq -rs '
     map(del(.point, .crc, .decision_ns, .elapsed_s, .guessed_sizes, .guessed_writers))
     | map(select(.policy | startswith("kernel:") | not) | del(.policy)) as $model

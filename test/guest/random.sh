@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the model with the code of a kernel without any recording: both decide the same random life of
-# random file systems. If they differ, prints the shortest life that shows it, for --case.
+# Compares the model with the code of a kernel without any recording: both decide the same random operations on random
+# file systems. If they differ, prints the shortest sequence of operations that shows the difference, for --case.
 #   test/guest/random.sh TREE|FILE [--decisions N] [--seed N] [--case FILE] [...]
 # TREE: a kernel tree, which is built in build/guest (E4R_GUEST_DIR). FILE: a kernel made by `e4replay kernel
 # build`. Other options go to guest_random, which lists them. Needs build/release with its tests; a tree also

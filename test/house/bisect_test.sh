@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# examples/bisect.sh finds the commit that loses a goal in a history of 200 commits, some of which do not build,
-# and the commands of examples/allocator-patch.yml judge a change. The "kernel" of a commit is the policy that the
-# file `allocator` names: a wrapper of e4replay builds it and lets it decide.
+# Tests that examples/bisect.sh finds the commit that loses a goal in a history of 200 commits, some of which do not
+# build, and that the commands of examples/allocator-patch.yml accept a good change and reject a bad one. The "kernel"
+# of a commit is the policy that the file `allocator` names: a wrapper of e4replay "builds" it and runs that policy.
 #   bisect_test.sh SOURCE TOOLS
 set -euo pipefail
 source=$(realpath "$1") tools=$(realpath "$2")
@@ -46,7 +46,7 @@ SH
 chmod +x "$work/bin/e4replay"
 export PATH=$work/bin:$PATH
 
-# A history whose commit number $lost loses the goal of locality groups.
+# Makes a history whose commit number $lost loses the goal of locality groups.
 git -c init.defaultBranch=main init -q "$work/tree"
 cd "$work/tree"
 seed=${E4R_SEED:-$RANDOM}
@@ -57,8 +57,7 @@ policy=linux-7.3-group-goal
 for i in $(seq 0 200); do
     [ "$i" -ne $lost ] || policy=linux-7.3
     echo "$policy" >allocator
-    # Every 23rd commit does not build. It is not beside the commit that is looked for: then git could only say
-    # that it is one of two.
+    # Every 23rd commit does not build, except next to the bad commit: there git could only say that it is one of two.
     [ $((i % 23)) -ne 7 ] || [ $((i - lost)) -eq 0 ] || [ $((i - lost)) -eq -1 ] || echo broken >allocator
     echo "$i" >number
     git add -A
@@ -74,7 +73,7 @@ calls=$(wc -l <"$work/calls")
 [ "$calls" -le 16 ] || fail "$calls replays for 200 commits"
 git bisect reset -q 2>/dev/null || git bisect reset >/dev/null 2>&1
 
-# The workflow: its steps "Build both kernels" and "Review" on a good change, then on the bad one.
+# Runs the steps "Build both kernels" and "Review" of the workflow on a good change, then on the bad one.
 steps() {
     python3 - "$source/examples/allocator-patch.yml" <<'PY'
 import sys, yaml

@@ -33,18 +33,18 @@ expect() {
 table 0.97 1.01 0.91 0.93 0.95 0.92 0.94 0.96 0.98 0.99
 expect " 0.955 0.920-0.990 "
 expect "10 pairs; the interval of the median covers 97.9 %"
-# Six ratios: the interval is the whole range, 1 - 2 / 64. Five: 1 - 2 / 32 is below 95 %.
+# With six ratios the interval is the whole range, with a coverage of 1 - 2 / 64. With five, 1 - 2 / 32 is below 95 %.
 table 1.5 1.1 1.2 1.3 1.4 1.6
 expect " 1.350 1.100-1.600 "
 expect "covers 96.9 %"
 table 1.1 1.2 1.3 1.4 1.5
 expect " 1.300 - 1.29"
 expect "5 pairs: too few for an interval of the median (6)"
-# The logarithms are 0, 1, 2 times log 2: mean and standard deviation are log 2, t is 4.303, so the interval is
-# a factor of 2 ^ (4.303 / sqrt 3) = 5.596 in both directions.
+# The logarithms are 0, 1 and 2 times log 2. Their mean and standard deviation are log 2, and t is 4.303, so the
+# interval is a factor of 2 ^ (4.303 / sqrt 3) = 5.596 in both directions.
 table 1 2 4
 expect " 2.000 - 2.000 (0.357-11.19"
-# 25 ratios, half of them 1 and half e^2, one e: mean e, standard deviation 1, t 2.064.
+# 25 ratios: twelve are 1, twelve are e^2, one is e. The mean is e, the standard deviation 1, and t is 2.064.
 many=(2.7182818)
 for ((i = 0; i < 12; ++i)); do many+=(1 7.3890561); done
 table "${many[@]}"
@@ -56,7 +56,7 @@ printf '%s\n' "base 1 t 0" "patched 1 t 3" "base 1 u 2" "patched 1 u 0" >"$work/
 awk -v A=a -v B=b -v limits="u=0.1" -f "$script" "$work/zero" >"$work/table"
 expect "t 0 (0-0) 3 (3-3) - - -"
 expect "u 2 (2-2) 0 (0-0) 0.000 - -"
-# Limits.
+# Tests limits.
 limits="t=0.9" table 0.8 0.85 0.95
 status=0
 limits="t=0.9" table 0.8 0.91 0.95 2>/dev/null || status=$?

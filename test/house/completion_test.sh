@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The shell accepts the completion script of each program in TOOLS, and completes correctly.
+# Tests that the shell accepts the completion script of each program in TOOLS, and completes correctly.
 #   completion_test.sh fish|zsh TOOLS
 # Skipped (77) if that shell is not installed. bash: test/golden/completion-bash.
 set -euo pipefail
@@ -30,7 +30,7 @@ offers_fish() {
         complete -C '$1'") | cut -f 1
 }
 
-# An interactive zsh completes the line and runs it: a function prints its arguments.
+# Lets an interactive zsh complete the line and run it. A function prints the arguments.
 offers_zsh() {
     (cd "$work" && zsh -f "$work/press_tab" "$1")
 }

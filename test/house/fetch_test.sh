@@ -14,12 +14,12 @@ fail() {
     exit 1
 }
 
-# A tree whose Makefile has one target.
+# Makes a tree whose Makefile has one target.
 mkdir "$work/linux-source-6.1"
 printf 'kernelversion:\n\t@echo 6.1.192\n' >"$work/linux-source-6.1/Makefile"
 tar -C "$work" -cJf "$E4R_TARBALL" linux-source-6.1
 
-# installed VERSION: makes a dpkg that reports this version.
+# installed VERSION: makes a dpkg-query that reports this version.
 mkdir "$work/bin"
 PATH=$work/bin:$PATH
 installed() {
@@ -33,7 +33,8 @@ TEXT
     chmod +x "$work/bin/dpkg-query"
 }
 
-# expect STATUS OUT ERR [ARGUMENTS]: OUT is the whole stdout, ERR a part of stderr ("" for silence).
+# expect STATUS OUT ERR [ARGUMENTS]: runs `lab fetch`. OUT must be the whole stdout, and ERR a part of stderr ("":
+# stderr is empty).
 expect() {
     local status=0 out err
     out=$("$lab" fetch "${@:4}" 2>"$work/err") || status=$?
@@ -63,13 +64,13 @@ installed 6.1.192-2 some-other-package
 expect 1 "" "not of package linux-source-6.1" --again
 installed 6.1.192-2
 expect 0 6.1.192-2 "" --again
-# The commit name of older versions of fetch.sh, without revisions.
+# Older versions of fetch.sh named the commit without a revision.
 git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.192"
 expect 1 "" "lab fetch --again"
 git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.192-1"
 expect 1 "" "NULL folio"
 
-# Any other tree. What was built in it is not copied.
+# Any other kernel tree. Files that were built in it are not copied.
 mkdir -p "$work/old/fs/ext4" "$work/old/O-uml-plain" "$E4R_LAB/images"
 printf 'kernelversion:\n\t@echo 5.10.265\n' >"$work/old/Makefile"
 expect 1 "" "is not a kernel tree" --tree "$work/old"
@@ -87,7 +88,7 @@ expect 1 "" "names a tree that --tree gives" --as vendor
 expect 1 "" "is not a name of a series" --tree "$work/old" --as ../elsewhere
 expect 2 "" "Usage" --tree
 
-# What the kernel of a tree lacks.
+# Tests which options the kernel of a tree lacks.
 cat >"$E4R_LAB/5.10/fs/ext4/super.c" <<'TEXT'
 	{Opt_nodelalloc, "nodelalloc"}, {Opt_stripe, "stripe=%u"},
 TEXT

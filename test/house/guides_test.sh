@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/, except for steps
-# that need a kernel: a tree with one file replaces Linux. Follows docs/adding-a-row.md on the schemas. Checks
-# that every lab command in a page is a step with these options.
+# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/, except for steps that
+# need a kernel: a tree with one file replaces Linux. Follows docs/adding-a-row.md on the schemas. Checks that each lab
+# command in a page names a step and options that exist.
 #   guides_test.sh SOURCE
 set -euo pipefail
 source=$(realpath "$1")
@@ -30,12 +30,12 @@ git config --global user.name "A Reader"
 git config --global user.email reader@example.org
 git config --global init.defaultBranch main
 
-# A job. Its file is the code block of the page.
+# The job: its file is the code block of the page.
 [ ! -e kernel/lab/jobs/prealloc.sh ] || fail "there is a job prealloc: the page needs another example"
 awk '/^```$/ { exit } inside { print } /^```sh$/ { inside = 1 }' "$source/kernel/docs/adding-a-job.md" \
     >kernel/lab/jobs/prealloc.sh
 bash -n kernel/lab/jobs/prealloc.sh
-# If shellcheck is installed. (test/lint.sh runs it on every job.)
+# Runs shellcheck if it is installed. (test/lint.sh runs it on every job.)
 if command -v shellcheck >/dev/null; then shellcheck -S warning kernel/lab/jobs/prealloc.sh; fi
 commands kernel/docs/adding-a-job.md "2. " "3. " >"$work/commands"
 [ "$(wc -l <"$work/commands")" = 2 ] || fail "step 2 of adding-a-job.md has other commands than two"
@@ -43,7 +43,7 @@ while read -r command; do
     named=$(bash -c "$command" 2>/dev/null) || fail "'$command' ends with status $?"
     grep -qx prealloc <<<"$named" || fail "'$command' does not name the job"
 done <"$work/commands"
-# The page names exactly the fields of jobs.
+# The page must name exactly the fields of jobs.
 # shellcheck disable=SC2016 # a pattern
 fields=$(grep -ohE 'job_field "\$[^"]*" [a-z-]+|job_field "\$\(job_file "\$1"\)" [a-z]+' kernel/lab/*.sh kernel/lab/lib/*.sh |
     awk '{ print $NF }' | sort -u)
@@ -52,13 +52,13 @@ for field in $fields; do
     grep -qE "^\| .*\`$field\`.* \|" "$source/kernel/docs/adding-a-job.md" || fail "adding-a-job.md does not know '# $field:'"
 done
 for job in kernel/lab/jobs/*.sh; do
-    # The last comments before the first command; text above them may also contain colons.
+    # Reads only the last comments before the first command, because text above them may also contain colons.
     while read -r field; do
         grep -qx -- "$field" <<<"$fields" || fail "$job: nothing reads '# $field:'"
     done < <(sed '/^[^#]/,$d; /^# shellcheck/d' "$job" | tac | sed -nE '/^# [a-z][a-z-]*: /!q; s/^# ([a-z-]+): .*/\1/p')
 done
 
-# A series. A repository with one file replaces Linux; `lab fetch` makes such repositories.
+# The series. A repository with one file replaces Linux; `lab fetch` makes such repositories.
 git init -q -b base build/lab/base
 git -C build/lab/base config user.name lab
 git -C build/lab/base config user.email lab@localhost
@@ -76,7 +76,7 @@ grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-les
     fail "the patch is signed by somebody else"
 [ ! -e build/scan-less ] || fail "the tree of step 1 is left"
 [[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
-# patches_of SERIES: prints paths.
+# patches_of SERIES: prints the paths of its patches.
 patches_of() {
     bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$1"
 }
@@ -93,26 +93,26 @@ for name in all all,own; do
     [ "$name $(grep -c '^own/' "$work/brought") $(grep -c '^few/' "$work/brought")" = "$name $((${#name} > 3)) 1" ] ||
         fail "$name is $(cat "$work/brought")"
 done
-# The policy that figures.sh uses for it.
+# The policy that figures.sh uses for each tree.
 policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
     for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \
         7.3-group-goal-trace-inputs; do policy_of_tree $tree; done' | paste -sd' ')
 six=linux-6.12.77
 [ "$policy" = "legacy legacy cr1.5 legacy cr1.5 $six $six linux-7.3 rotalloc linux-7.3-group-goal" ] ||
     fail "policies of trees: $policy"
-# Documents name policies by these names, never by an alias.
+# Documents use these names of policies, never an alias, so each must exist in the sources.
 for name in $policy; do
     grep -rqF ".name = \"$name\"" "$source/src/allocator" "$source/examples" || fail "'$name' is not the name of a policy"
 done
 
-# kernel/README.md has a row for each topic.
+# kernel/README.md must have a row for each topic.
 topics=$(sed -nE 's,^([a-z0-9.-]+)/.*,\1,p' "$source"/kernel/series/*.series | sort -u)
 [ "$(wc -w <<<"$topics")" -ge 6 ] || fail "topics: $topics"
 for topic in $topics; do
     grep -qF "| \`$topic\` |" "$source/kernel/README.md" || fail "kernel/README.md has no row for $topic"
 done
 
-# A row of the report: the command of step 2 puts the key where the schemas have its neighbour.
+# The row of a report: the command of step 2 inserts the key in the schemas next to a given key.
 cp -R "$source/docs" "$work/tree"
 commands docs/adding-a-row.md "2. " "3. " >"$work/commands"
 bash -e "$work/commands"
@@ -121,7 +121,7 @@ added=$(cat docs/schema/*.json | grep -c '"blocks_per_extent": {')
     fail "step 2 of adding-a-row.md misses a schema"
 for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md spoils $schema"; done
 
-# The lab commands in all pages.
+# Checks the lab commands in all pages.
 shown=0
 while IFS=: read -r page _ command; do
     read -ra words <<<"${command#*/lab }"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every file that a document names or links to exists. docs/index.md names every document of docs/, and
-kernel/README.md every document of kernel/. Each product's page is one click away.
+"""Checks that every file that a document names or links to exists, that docs/index.md names every document of
+docs/ and kernel/README.md every document of kernel/, and that each product's page is one click away.
 
   links_test.py SOURCE
 """
@@ -37,7 +37,7 @@ def main(source):
                 wrong.append(f"{where} links to {link}")
     assert named > 200, f"{named} names"
     index = (source / "docs/index.md").read_text()
-    # One click from README.md or docs/index.md to the page of each product.
+    # README.md and docs/index.md must link to the page of each product.
     for product in PRODUCTS:
         for page, text in (("README.md", (source / "README.md").read_text()), ("docs/index.md", index)):
             if f"{product})" not in text:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The lab's `posting` parses /proc/lock_stat in the layout of Linux 6.1.
+# Tests that the lab parses /proc/lock_stat in the layout of Linux 6.1.
 #   lock_figures_test.sh GUEST-LIB
 set -euo pipefail
 # shellcheck source=kernel/lab/guest/lib.sh
@@ -13,13 +13,13 @@ fail() {
     exit 1
 }
 
-# class NAME NUMBER...: prints a line of a class, con-bounces to holdtime-avg.
+# class NAME NUMBER...: prints the line of a lock class, with the columns con-bounces to holdtime-avg.
 class() {
     printf '%40s:%14s  ' "$1" "$2"
     printf ' %14s' "${@:3}"
     echo
 }
-# point NAME COUNT WHERE: prints a line of a waiting place.
+# point NAME COUNT WHERE: prints the line of a place that waits for the lock.
 point() {
     printf '%40s %14s %29s %s\n' "$1" "$2" "[<0000000012345678>]" "$3"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# man formats every page without a warning, its NAME section matches the file name, and the pages that it refers
-# to exist.
+# Checks that man formats every page without a warning, that the NAME section matches the file name, and that the pages
+# to which a page refers exist.
 #   manual_layout_test.sh PAGES
-# Skipped (77) without man.
+# Skipped (77) if man is not installed.
 set -euo pipefail
 pages=$1
 command -v man >/dev/null || { echo "no man here" && exit 77; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each subcommand has a manual page, and the options of --help and of the page are the same.
+"""Checks that each subcommand has a manual page, and that --help and the page have the same options.
 
   manual_test.py TOOLS PAGES     the directories of the programs and of the pages
 """
@@ -16,7 +16,7 @@ def help_of(*command):
 
 
 def section(text, title):
-    """The lines of --help below a title."""
+    """Returns the lines of --help below a title."""
     found = re.search(rf"^{title}:\n((?:  .*\n|\n(?=  ))+)", text, re.M)
     return found[1].splitlines() if found else []
 
@@ -26,7 +26,7 @@ def subcommands(*command):
 
 
 def options_of(*command):
-    """All options of a command and of the subcommands below it."""
+    """Returns all options of a command and of the subcommands below it."""
     text = help_of(*command)
     found = set()
     for line in section(text, "Options"):
@@ -39,7 +39,7 @@ def options_of(*command):
 
 
 def tags(page):
-    """The tags of a page's paragraphs (the lines after .TP), without fonts."""
+    """Returns the tags of a page's paragraphs (the lines after .TP), without fonts."""
     lines = page.read_text().splitlines()
     found = []
     for line, tag in zip(lines, lines[1:]):
@@ -70,7 +70,7 @@ def main(tools, pages):
     overview = pages / "e4replay.1"
     same("the subcommand", overview.name, set(names),
          {found[1] for tag in tags(overview) if (found := re.match(r"e4replay-(\w+)", tag))})
-    # Separate programs whose names look like subcommands.
+    # These pages are of separate programs whose names look like subcommands.
     programs = {"policy-test"}
     same("a page of its own for", "docs/man", set(names) | programs,
          {page.stem.removeprefix("e4replay-") for page in pages.glob("e4replay-*.1")})

@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# results TEST...: makes results.xml of a ctest run over some of the tests below.
+# results TEST...: makes the results.xml of a ctest run with some of the tests below.
 cat >"$work/CTestTestfile.cmake" <<'TEXT'
 add_test(one true)
 add_test(two printf "[  SKIPPED ] not here, but nobody looks for that\n")
@@ -62,7 +62,7 @@ results() {
     ctest --test-dir "$work" -R "^($*)\$" --output-junit "$work/results.xml" >/dev/null 2>&1 || true
 }
 
-# expect STATUS TEXT [FLOOR]: ran.sh prints the line TEXT.
+# expect STATUS TEXT [FLOOR]: ran.sh must end with STATUS and print the line TEXT.
 expect() {
     local status=0 out
     out=$("$ran" "$work/results.xml" "${@:3}" 2>&1) || status=$?

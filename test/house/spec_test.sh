@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# rpm accepts the spec, and its %files match the files that CMake installs: none is missing, and none is extra.
+# Checks that rpm accepts the spec, and that its %files are exactly the files that CMake installs.
 #   spec_test.sh SPEC BUILD-DIRECTORY
-# Skipped (77) without rpmspec.
+# Skipped (77) if rpmspec is not installed.
 set -euo pipefail
 spec=$1 build=$2
 command -v rpmspec >/dev/null || { echo "no rpmspec here" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
-# The directory of the Python package; a build with a sanitizer has none.
+# The directory of the Python package. Empty in a build with a sanitizer.
 python=$(sed -n 's/^E4R_PYTHON_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
-# Macros that Fedora's own packages define, but rpm alone does not. %license is a file of the source.
+# Macros that Fedora's own packages define, but rpm alone does not. %license names a file of the source.
 rpmspec -P --define '_docdir /usr/share/doc' --define "_libdir /usr/$libdir" --define "python3_sitearch /usr/${python:-none}" --define 'cmake cmake' --define 'cmake_build cmake --build .' \
     --define 'cmake_install cmake --install .' "$spec" >"$work/parsed"
 if grep -n '%{' "$work/parsed"; then
@@ -19,7 +19,7 @@ if grep -n '%{' "$work/parsed"; then
     exit 1
 fi
 sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//p' | grep -v '^/usr/none/' >"$work/patterns"
-# The configured prefix may differ, so set it here; tests and their helpers are not installed.
+# The configured prefix may differ, so set it here. Tests and their helpers are not installed.
 DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
 # Debian has another directory for zsh's completions.
 (cd "$work/root" && find . ! -type d | sed 's/^\.//; s,/zsh/vendor-completions/,/zsh/site-functions/,' | sort) >"$work/installed"
@@ -27,7 +27,7 @@ DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
 
 status=0
 while read -r pattern; do
-    # A directory stands for everything below it.
+    # A directory in %files stands for everything below it.
     [[ $pattern == */ ]] && pattern+='*'
     found=0
     while read -r file; do

@@ -22,7 +22,7 @@ bash -e -x "$work/commands" >"$work/said" 2>&1 || {
     status=1
 }
 
-# The commands of tools/tune2fs-lazy/README.md for an image. (verify ends with status 3 if a flag is false.)
+# The commands of tools/tune2fs-lazy/README.md for an image. (verify exits with 3 if a flag is false.)
 mkdir "$work/lazy"
 sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 4 ] || { echo "tour_test: tune2fs-lazy has fewer commands" >&2 && status=1; }
@@ -32,12 +32,12 @@ sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
     status=1
 }
 
-# The lines after "    $ e4replay ..." or "    $ sqlite3 ...", up to an empty line that no line of the block
-# follows.
+# Each example is the lines after " $ e4replay ..." or " $ sqlite3 ...". It ends at an empty line after which the block
+# does not continue.
 ln -s "$captures"/* "$work"
 ln -s "$source/traces" "$work/traces"
 shown=0
-export LC_ALL=C.UTF-8 # what `map` draws with
+export LC_ALL=C.UTF-8 # for the characters with which `map` draws
 for page in README.md docs/using.md docs/data.md docs/shrinker.md; do
     rm -f "$work"/example.*
     awk -v to="$work/example." '/^[^ ]/ { inside = 0 }

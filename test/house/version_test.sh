@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The version is the same everywhere: CMakeLists.txt, CHANGELOG.md, CITATION.cff, the Debian and Fedora
-# packages. The release date is the same in the changelog and the citation.
+# Checks that the version is the same everywhere (CMakeLists.txt, CHANGELOG.md, CITATION.cff, the Debian and Fedora
+# packages), and that changelog and citation have the same release date.
 #   version_test.sh SOURCE VERSION
 set -euo pipefail
 cd "$1"
 version=$2
 status=0
-# is WHAT GOT WANTED
+# is WHAT GOT WANTED: fails unless both are equal.
 is() {
     [ "$2" = "$3" ] || {
         echo "version_test: $1 has '$2', not '$3'" >&2

@@ -46,7 +46,7 @@ ext4/005-a	pass	11	-
 ext4/006	fail	9	_check_dmesg: something found in dmesg
 ext4/007	fail	4	no reason was printed
 TEXT
-# The test during which a guest ended.
+# A test during which the guest ended is "running".
 printf '%s\n' "xfstests: at ext4/001 4" "xfstests: ext4/001         5s" "xfstests: at ext4/002 9" | results
 same "results of a guest that died" <<'TEXT'
 ext4/001	pass	5	-
@@ -60,7 +60,7 @@ printf '%s\n' "Kernel panic" "xfstests: mkfs failed" | results
 same "results of nothing" </dev/null
 
 # ---- Tables.
-# result CONFIG TEST SIDE RESULTS...: prints results of runs 1, 2, ...; LOG and REASON if set.
+# result CONFIG TEST SIDE RESULTS...: prints the results of runs 1, 2, ..., with LOG and REASON if set.
 result() {
     local run=0 result
     for result in "${@:4}"; do
@@ -68,7 +68,7 @@ result() {
         printf '%s\t%s\t%s\t%d\t%s\t7\t%s\t%s\n' "$1" "$2" "$3" $run "$result" "${LOG:--}" "${REASON:--}"
     done
 }
-# tables STATUS: prints the tables of standard input.
+# tables STATUS: prints the tables for the results on standard input, and checks the exit status.
 tables() {
     local status=0
     cat >"$work/kept"
@@ -181,7 +181,7 @@ echo "4k ext4/001 stock 1 pass" | tables 3
 grep -q "line 1 of the results is not a result" "$work/got" || fail "said: $(cat "$work/got")"
 tables 3 </dev/null
 
-# ---- Which tests.
+# ---- The choice of tests.
 # shellcheck disable=SC2034,SC1091
 choose() (
     kernel_dir=$top/kernel
@@ -192,7 +192,7 @@ choose() (
 mkdir -p "$work/copy/tests/ext4" "$work/copy/tests/generic"
 printf '# groups\n\n001 auto quick\n002 auto\n003-name auto quick aio\n' >"$work/copy/tests/ext4/group.list"
 printf '001 auto quick aio\n010 auto stress\n' >"$work/copy/tests/generic/group.list"
-# chosen WANTED ARGUMENT...
+# chosen WANTED ARGUMENT...: checks which tests these arguments choose.
 chosen() {
     [ "$(choose "${@:2}" | paste -sd' ')" = "$1" ] || fail "chose $(choose "${@:2}" | paste -sd' '), not $1"
 }
@@ -210,7 +210,7 @@ choose nogroup "" "" >"$work/got" && fail "took a group that does not exist"
 grep -q "no group 'nogroup'" "$work/got" || fail "said: $(cat "$work/got")"
 
 # ---- Bad input: one line, status 2.
-# bad WORDS ARGUMENT...
+# bad WORDS ARGUMENT...: checks that the arguments are refused, with a message that contains WORDS.
 bad() {
     local status=0
     "$step" "${@:2}" >"$work/got" 2>&1 || status=$?

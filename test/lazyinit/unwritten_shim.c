@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// For LD_PRELOAD: makes a file or a block device unreadable wherever nobody has written yet, as
-// dm-integrity without a wipe is. UNWRITTEN=FILE:MAP names the file and its map, which has a byte
-// for each page of FILE: 1 once the page was written. All processes share the map. MAP.log lists
-// the reads that fail.
+// A library for LD_PRELOAD that makes those parts of a file or block device unreadable that have
+// not been written yet, as with dm-integrity without a wipe. UNWRITTEN=FILE:MAP names the file and
+// its map, which has a byte for each page of FILE: 1 if the page was written. All processes share
+// the map. MAP.log lists the reads that failed.
 //
-// A write of a part of a page fails too while the page is unreadable: the page cache would have to
-// read the rest. BLKDISCARD makes whole pages unreadable again; fallocate() writes zeros in all its
-// modes, as on a device. SEEK_DATA knows no holes.
+// A write of a part of an unreadable page fails too, because the page cache would have to read the
+// rest. BLKDISCARD makes whole pages unreadable again. fallocate() writes zeros in all its modes,
+// as on a device. SEEK_DATA finds no holes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

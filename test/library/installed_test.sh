@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The files that `cmake --install` puts into a prefix are enough to build against: each header compiles alone,
-# the examples build with pkg-config and with find_package, and they print the same as the tool. The exported
-# names match a file.
+# Checks that the files that `cmake --install` puts into a prefix are sufficient to build programs. Each header must
+# compile alone, the examples must build with pkg-config and with find_package, and they must print the same as the
+# tool. The exported names must match a file.
 #   installed_test.sh PART SOURCE-DIRECTORY PREFIX LIBDIR COMPILER [FLAGS...]
 #   PART: headers, pkg-config, cmake, symbols, plugin, guide or corpus
 set -euo pipefail
@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# An image with known numbers, and the output of the examples.
+# Compares the output of the examples for an image with known numbers.
 examples_say_what_the_tool_says() {
     local image=$work/image
     truncate -s 256M "$image"
@@ -38,7 +38,7 @@ examples_say_what_the_tool_says() {
 
 case $part in
 headers)
-    # shellcheck disable=SC2016 # the inner shell's
+    # shellcheck disable=SC2016 # the inner shell expands it
     find "$prefix/include/e4replay" -name '*.h' -printf '%f\n' | xargs -P 2 -I NAME bash -c '
         printf "#include <e4replay/%s>\n" "$1" "$1" >"$2/$1.cc" &&
             "${@:3}" "$2/$1.cc" || exit 255' - NAME "$work" "$compiler" "${flags[@]}" -std=c++20 -Wall \
@@ -98,7 +98,7 @@ plugin)
     cd "$work"
     make "$source/examples/roomy.cc" -o roomy.so
     [ -z "$(nm -DC --undefined-only roomy.so | grep e4r)" ] || fail "roomy.so needs a symbol of ours"
-    # Named by its file or by its name, it gets a column.
+    # Whether -p names the file or the policy, the policy gets a column.
     "$e4replay" "${replay[@]}" -p legacy,./roomy.so >by-file
     grep -qE '^ +start .* legacy +roomy ' by-file || fail "there is no column: $(<by-file)"
     E4REPLAY_POLICY_PATH=/nowhere:$work "$e4replay" "${replay[@]}" -p legacy,roomy >by-name
@@ -107,13 +107,13 @@ plugin)
     grep -q 'largest free chunk, down to a quarter' described || fail "it is not described: $(<described)"
     E4REPLAY_POLICY_PATH=$work "$e4replay" policies | grep -q '^roomy  *legacy with a rung' ||
         fail "e4replay policies does not list roomy"
-    # variant NAME EXPRESSION: makes ./NAME.so from the example, changed by sed.
+    # variant NAME EXPRESSION: makes ./NAME.so from the example, changed by this sed expression.
     variant() {
         sed "$2" "$source/examples/roomy.cc" >"$1.cc"
         ! cmp -s "$1.cc" "$source/examples/roomy.cc" || fail "$1: the expression changes nothing in roomy.cc"
         make "$1.cc" -o "$1.so"
     }
-    # refused WORDS FILE: is refused with one line.
+    # refused WORDS FILE: checks that the policy file is refused, with one line that contains WORDS.
     refused() {
         local status=0
         "$e4replay" "${replay[@]}" -p "$2" >out 2>err || status=$?
@@ -127,7 +127,7 @@ plugin)
     refused "is a library, but no policy" ./nothing.so
     refused "is not a policy that can be loaded" "$source/examples/roomy.cc"
     refused "No such file" ./none.so
-    # Loading a truncated library reports that it has ended the program.
+    # Loading a truncated library must result in a message, although it can crash the program.
     for size in 40 1000 4096; do
         head -c $size roomy.so >cut.so
         refused "is a library that has been cut short" ./cut.so
@@ -135,11 +135,11 @@ plugin)
     variant taken 's/"roomy"/"legacy"/'
     refused "there is a policy legacy already" ./taken.so
     grep -q '^ *roomy  *- ' by-file || fail "there is no row of its rung: $(<by-file)"
-    # A database of decisions has its tunable, with the file's default.
+    # A database of decisions must have the policy's tunable, with the default of the file.
     "$e4replay" "${replay[@]}" -p ./roomy.so --decisions roomy.sqlite >/dev/null
     [ "$(sqlite3 roomy.sqlite "SELECT value FROM meta WHERE run = 1 AND key = 'roomy_parts'")" = 4 ] ||
         fail "meta has another roomy_parts: $(sqlite3 roomy.sqlite "SELECT * FROM meta")"
-    # Its tunable changes the answer, also in a sweep, which continues only with the same file.
+    # The tunable changes the result, also in a sweep. A sweep continues only with the same file.
     sweep=(sweep "$captures/churn-4k.img:$captures/churn-4k.trace.zst" -p "legacy,./roomy.so" --no-progress)
     "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept >sweep.out
     [ "$(cut -d, -f3,4,"$(head -1 swept/points.csv | tr , '\n' | grep -nx mb_stats/roomy_stats/hits | cut -d: -f1)" \
@@ -148,7 +148,7 @@ plugin)
     mkdir parts
     "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 --points 1-2 -o parts/a >/dev/null
     "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 --points 3-4 -o parts/b >/dev/null
-    mv roomy.so aside.so # what merges runs no code
+    mv roomy.so aside.so # a merge does not run the policy
     "$e4replay" sweep --merge parts/a parts/b -o merged >/dev/null
     diff merged/points.csv swept/points.csv
     make "$source/examples/roomy.cc" -DANOTHER -O1 -o roomy.so
@@ -156,7 +156,7 @@ plugin)
     if "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept --resume 2>err; then fail "another file was taken"; fi
     grep -q 'roomy.* is no longer what it was' err || fail "another file: $(<err)"
     mv aside.so roomy.so
-    # Forbidden actions of a rung end the replay.
+    # Forbidden actions of a criterion end the replay.
     ends() {
         if "$e4replay" "${replay[@]}" -p "$2" >out 2>err; then fail "$2 was taken"; fi
         [ "$(wc -l <err)" = 1 ] && grep -qF "$1" err || fail "$2: $(<err)"
@@ -165,10 +165,10 @@ plugin)
     ends "policy roomy: choose() of its rung roomy gave group 4711, which cannot be searched" ./group.so
     variant goal 's/set_goal_len(search, std::min.*/set_goal_len(search, 0);/'
     ends "policy roomy: its rung roomy set a goal of 0 clusters" ./goal.so
-    # The conformance suite: a good policy passes, and bad policies do not.
+    # Good policies pass the conformance suite, and bad policies do not.
     "$prefix/bin/e4replay-policy-test" ./roomy.so legacy >suite
     [ "$(grep -cE '^(roomy|legacy): 66 checks passed$' suite)" = 2 ] || fail "the suite says: $(<suite)"
-    # fails CHECK FILE COMPLAINT
+    # fails CHECK FILE COMPLAINT: checks that the suite reports the COMPLAINT for this CHECK.
     fails() {
         if "$prefix/bin/e4replay-policy-test" "$2" >suite; then fail "$2 passed: $(<suite)"; fi
         grep -A4 "^$1  *FAILED" suite | grep -qF "$3" || fail "$2: $(<suite)"
@@ -179,7 +179,7 @@ plugin)
     variant picky 's/largest_first(), cr2(), cr3()}/largest_first(), cr2(), picky()}/; s/^}  \/\/ namespace$/Rung picky() { Rung last = cr3(); last.least_free = [](const Search\&) { return 2u; }; return last; }\n&/'
     fails last-rung ./picky.so "the last rung wants more than one free cluster"
     fails finds-the-only-free-cluster ./picky.so "it was not found"
-    # Names of rungs and tunables that already exist or are invalid.
+    # Names of criteria and tunables must be valid and new.
     variant criterion 's/out.name = "roomy"/out.name = "CR2"/'
     refused "a rung has the name CR2, which is a criterion's" ./criterion.so
     variant tunable 's/"roomy_parts", /"mb_stripe", /'
@@ -190,7 +190,7 @@ plugin)
     refused "the last rung must walk" ./bad.so
     ;;
 guide)
-    # Follows docs/adding-a-policy.md in an empty directory with only a recording.
+    # Follows docs/adding-a-policy.md in an empty directory that has only a recording.
     mkdir "$work/empty" "$work/bin"
     printf '#!/bin/sh\nexec %s %s "$@"\n' "$compiler" "${flags[*]}" >"$work/bin/c++"
     chmod +x "$work/bin/c++"
@@ -201,13 +201,13 @@ guide)
     "$source/test/follow_guide.py" "$source/docs/adding-a-policy.md" "$work/empty" >"$work/log" 2>&1 ||
         fail "docs/adding-a-policy.md does not lead to its end: $(<"$work/log")"
     diff "$work/empty/roomy.cc" "$source/examples/roomy.cc" || fail "examples/roomy.cc is another file than the page's"
-    # The promises of the page: a column, a row, checks that ran.
+    # The output that the page promises: a column, a row, and checks that ran.
     grep -qE '^ +start .* legacy +roomy ' "$work/log" && grep -qE '^  roomy +- ' "$work/log" ||
         fail "there is no column or no row: $(<"$work/log")"
     grep -qE '^roomy: [0-9]+ checks passed' "$work/log" || fail "no check ran: $(<"$work/log")"
     ;;
 corpus)
-    # The program that is installed finds the captures that are installed with it, wherever one is.
+    # The installed program finds the installed captures from any working directory.
     cd "$work"
     "$prefix/bin/e4replay" review --base linux-7.3 --with linux-7.3 --set-with mb_max_to_scan=199 --json review.json \
         --no-progress >/dev/null 2>&1 || fail "there is no review"
@@ -215,7 +215,7 @@ corpus)
     diff <(find "$prefix/share/e4replay/corpus" -name '*.e4c' | LC_ALL=C sort) <(LC_ALL=C sort inputs) ||
         fail "it has reviewed other captures than are installed"
     [ "$(wc -l <inputs)" = "$(find "$source/traces/corpus" -name '*.e4c' | wc -l)" ] || fail "some are not installed"
-    # A name stands for a capture that is installed, unless there is a file of that name.
+    # A name selects an installed capture, unless a file of that name exists.
     for name in smallfiles-1000-trim6 smallfiles-1000-trim6.e4c mail-1k; do
         "$prefix/bin/e4replay" verify "$name" --no-progress >verified 2>&1 || fail "$name: $(<verified)"
     done

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Images from the texts of captures' start images against these images: the figures of docs/posted.md.
+"""Compares the start images of captures with images that are made from their texts: the figures of docs/posted.md.
 
   nearness.py E4REPLAY CAPTURES IMAGE:TRACE...
 
-For each image: its mb_groups and e2freefrag become images, and the trace is replayed under legacy on all of them.
+For each image, makes images from its mb_groups and its e2freefrag, and replays the trace under legacy on all three.
 Ends with 1 if groups considered or extents scanned on the image from mb_groups differ by more than 10 %.
 """
 import json
@@ -18,7 +18,7 @@ E2FS = {**os.environ, "PATH": os.environ["PATH"] + ":/sbin:/usr/sbin"}
 
 
 def mb_groups(path):
-    """What a kernel prints, from the bitmaps of an image without bigalloc."""
+    """Returns the text that a kernel would print, from the bitmaps of an image without bigalloc."""
     with open(path, "rb") as image:
         image.seek(1024)
         super_block = image.read(1024)

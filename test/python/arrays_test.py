@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Arrays, with numpy and without it; images and allocators."""
+"""Tests of arrays with and without numpy, and of images and allocators."""
 
 import array
 import gc

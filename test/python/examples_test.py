@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The examples in Python run on bundled captures, and their figures are those of the tool."""
+"""The examples in Python run on bundled captures, and print the same figures as the tool."""
 
 import json
 import os

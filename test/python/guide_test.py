@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The examples of docs/python.md run in their order, and print what the page says of them."""
+"""The examples of docs/python.md run in their order, and print the output that the page shows."""
 
 import contextlib
 import io

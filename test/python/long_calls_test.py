@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Other threads run during long calls, and Ctrl-C ends them. What fails here may hang: ctest has a limit."""
+"""Other threads run during long calls, and Ctrl-C ends the calls. A failing test may hang, so ctest has a limit."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from support import IMAGE, TRACE, Plain, churn, churn_sweep, path
 
 class Threads(unittest.TestCase):
     def test_a_reader_waits_without_the_lock(self):
-        """The trace comes through a FIFO from another thread of Python: it must run for the call to end."""
+        """The trace comes through a FIFO from another Python thread, which must run, or the call does not end."""
         with tempfile.TemporaryDirectory() as directory:
             fifo = os.path.join(directory, "events")
             os.mkfifo(fifo)
@@ -49,7 +49,7 @@ class Threads(unittest.TestCase):
 
 class Interrupted(unittest.TestCase):
     def test_within_a_replay(self):
-        """A thread of Python sends the signal while the call is at work."""
+        """A Python thread sends the signal during the call."""
         capture = e4replay.Capture(path("posting-256g.img"), path("posting-256g.e4t.zst"))
         inside = False
         while not inside:
@@ -59,7 +59,7 @@ class Interrupted(unittest.TestCase):
                 while True:
                     capture.replay(["legacy", "cr1.5", "linux-7.3"])
             except KeyboardInterrupt as error:
-                # Raised by the call, and not between two calls.
+                # The exception must come from the call, not from code between two calls.
                 frames = traceback.extract_tb(error.__traceback__)
                 inside = frames[-1].name == "replay" and frames[-1].line.startswith("return Report(")
             sender.join()
@@ -90,7 +90,7 @@ class Interrupted(unittest.TestCase):
 
 
     def interrupted(self, call):
-        """The call is ended by Ctrl-C, which comes once it is at work (`started`)."""
+        """Ctrl-C, which is sent once the call is at work (`started`), ends the call."""
         started = threading.Event()
 
         def send():
@@ -139,7 +139,7 @@ class Interrupted(unittest.TestCase):
         self.interrupted(replay)
 
     def test_a_kernel_that_does_not_answer(self):
-        """One that stands in for a kernel: its file's name says what it does (test/guest/fake_kernel.cc)."""
+        """A fake kernel: the name of its file selects its behaviour (test/guest/fake_kernel.cc)."""
         with tempfile.TemporaryDirectory() as directory:
             kernel = os.path.join(directory, "hangs")
             shutil.copy(os.environ["E4R_FAKE_KERNEL"], kernel)
@@ -154,7 +154,7 @@ class Interrupted(unittest.TestCase):
 
 class Warned(unittest.TestCase):
     def test_in_the_words_of_the_tool(self):
-        """A recording that the model hardly follows: with another start image."""
+        """A recording with which the model hardly agrees, because the start image is wrong."""
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             e4replay.Capture(path("churn-1k.img"), path("churn-1k-nodelalloc.trace.zst")).sweep(force=True)

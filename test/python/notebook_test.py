@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/which-trim-order.ipynb runs, prints the figures that are stored in it, and draws.
 
-    notebook_test.py --store    runs it and stores what it prints and draws
+    notebook_test.py --store    runs it and stores its text and drawings
 """
 
 import os
@@ -19,7 +19,7 @@ NOTEBOOK = f"{os.environ['E4R_SOURCE']}/docs/which-trim-order.ipynb"
 def executed():
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     with tempfile.TemporaryDirectory() as home:
-        # Kernels and settings of whoever runs the tests are left alone; this interpreter is the kernel.
+        # Do not use the kernels and settings of the user who runs the tests. This interpreter is the kernel.
         os.environ.update(HOME=home, JUPYTER_PATH=home, MPLBACKEND="module://matplotlib_inline.backend_inline",
                           PYDEVD_DISABLE_FILE_VALIDATION="1")
         runner = ExecutePreprocessor(timeout=300, kernel_name="python3")
@@ -47,7 +47,7 @@ class Notebook(unittest.TestCase):
         self.assertEqual(len(printed(stored)), 2)
         self.assertEqual(printed(now), printed(stored))
         self.assertEqual(len(drawn(stored)), 1)
-        # Fonts differ between machines, and the bytes of a picture with them.
+        # Fonts differ between machines, and so do the bytes of a picture.
         self.assertEqual(len(drawn(now)), 1)
         self.assertGreater(len(drawn(now)[0]), 10000)
         self.assertLess(os.path.getsize(NOTEBOOK), 200000)

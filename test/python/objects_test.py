@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every class of the package has: objects that are whole, docstrings, a repr, and its place in the stub."""
+"""Checks every class of the package: complete objects, docstrings, a repr, and an entry in the stub."""
 
 import ast
 import copy
@@ -17,7 +17,7 @@ SEALED = [of for of in vars(_e4replay).values() if isinstance(of, type) and of i
 
 
 class Empty(unittest.TestCase):
-    """An object without anything in it cannot be made, however one tries. Reading it was a crash."""
+    """There is no way to make an object without contents. Reading one crashed once."""
 
     def test_by_new(self):
         self.assertGreater(len(SEALED), 15)
@@ -128,7 +128,7 @@ class Told(unittest.TestCase):
 
 
 class Stub(unittest.TestCase):
-    """python/e4replay/_e4replay.pyi has what the module has."""
+    """python/e4replay/_e4replay.pyi has the same names as the module."""
 
     def setUp(self):
         with open(os.path.join(SOURCE, "python/e4replay/_e4replay.pyi"), encoding="utf-8") as stub:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of the package share. Their surroundings name the tool and the unpacked captures."""
+"""Functions that the tests of the package share. Environment variables name the tool and the unpacked captures."""
 
 import functools
 import os
@@ -30,14 +30,14 @@ def churn_sweep():
 
 
 def printed(*words, status=0):
-    """What the tool prints, to standard output or, when it fails, to standard error."""
+    """Returns the tool's standard output or, if it fails, its standard error."""
     done = subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 
 
 def without_times(document):
-    """Of JSON: what does not differ from run to run."""
+    """Returns JSON data without the members that differ from run to run."""
     if isinstance(document, dict):
         return {key: without_times(value) for key, value in document.items()
                 if not key.endswith("_s") and "per_s" not in key}

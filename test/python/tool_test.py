@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The package says what the tool prints."""
+"""The package gives the same results as the tool."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Types of the package: mypy accepts it and the examples, and every public name has its type in the stubs."""
+"""Tests of types: mypy accepts the package and the examples, and every public name has a type in the stubs."""
 
 import ast
 import glob
@@ -18,11 +18,11 @@ from e4replay import _e4replay
 
 PACKAGE = os.path.dirname(e4replay.__file__)
 
-# What stubtest says of every class that pybind11 makes, and of names that Python's own library lends.
+# Messages of stubtest about every class that pybind11 makes, and about names imported from Python's standard library.
 OF_PYBIND11 = re.compile(r" is inconsistent, metaclass differs$|\.__init__ is inconsistent, stub does not have \*args")
 LENT = re.compile(r"^e4replay\.(Iterable|Iterator|Sequence)\.")
 
-# Of functions that return any object to pybind11, whose text therefore says less than the stub.
+# Return types that pybind11 states for functions that return any object. The stub is more precise.
 VAGUE = {"object", "list", "tuple", "dict"}
 
 
@@ -34,13 +34,13 @@ def run(module, *words, path):
 
 
 def differences(path):
-    """What stubtest finds wrong in the package below that directory."""
+    """Returns the errors that stubtest finds in the package below that directory."""
     said = run("mypy.stubtest", "--concise", "e4replay", path=path).stdout
     return [line for line in said.splitlines() if not OF_PYBIND11.search(line) and not LENT.match(line)]
 
 
 def stated(function):
-    """What the text of a function of pybind11 says that it returns."""
+    """Returns the return type that the docstring of a pybind11 function states."""
     found = re.search(r"\) -> (.+)$", (function.__doc__ or "").split("\n")[0])
     if found is None:
         return "object"

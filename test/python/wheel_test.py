@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`pip install .` without a network: pip's isolated build makes the wheel, a venv takes it, and examples run there."""
+"""`pip install .` without a network: pip makes the wheel in isolation, a venv installs it, and examples run there."""
 
 import hashlib
 import os
@@ -15,17 +15,17 @@ import zipfile
 
 import support
 
-BUILD = os.environ["E4R_WHEEL_BUILD"]  # beside the build of the tests, so that ccache knows its files
+BUILD = os.environ["E4R_WHEEL_BUILD"]  # next to the build of the tests, so that ccache finds its files
 VERSION = os.environ["E4R_VERSION"]
 CHURN = f"{support.SOURCE}/traces/churn-4k.e4c"
 
 
 def offline():
-    """The words before a command that is to have no network."""
+    """Returns the words that run a command without a network."""
     for words in (["unshare", "--net"], ["unshare", "--map-root-user", "--net"]):
         if subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0:
             return words
-    return []  # pip is told to ask no index, too
+    return []  # pip's options exclude an index, too
 
 
 def hash_of(path):
@@ -39,11 +39,11 @@ class Wheel(unittest.TestCase):
         cls.directory = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         cls.addClassCleanup(shutil.rmtree, BUILD, ignore_errors=True)
-        # A venv's Python finds nothing of this machine's packages, nor of the build.
+        # The venv's Python must not find this machine's packages or the build.
         cls.environment = {name: value for name, value in os.environ.items()
                            if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
         cls.environment["PIP_CONFIG_FILE"] = os.devnull
-        cls.environment["CMAKE_ARGS"] = "-DE4R_WERROR=ON"  # as the presets of the tests
+        cls.environment["CMAKE_ARGS"] = "-DE4R_WERROR=ON"  # as in the presets of the tests
         cls.venv("tools")
         cls.wheel = cls.made("isolated")
 
@@ -112,7 +112,7 @@ class Wheel(unittest.TestCase):
         version, place = where.split()
         self.assertEqual(version, VERSION)
         self.assertTrue(place.startswith(f"{self.directory}/user/lib"), place)
-        # Every file is the one that the wheel's list says.
+        # Every file has the hash that the wheel's list states.
         self.run_there(python, "-c", """
 import base64, hashlib, importlib.metadata as metadata
 for file in metadata.files('e4replay'):
@@ -124,7 +124,7 @@ for file in metadata.files('e4replay'):
             script = f"{support.SOURCE}/examples/{name}.py"
             here = subprocess.run([sys.executable, "-B", script, CHURN], capture_output=True, text=True, check=True)
             self.assertEqual(self.run_there(python, script, CHURN), here.stdout)
-        # mypy finds the types where pip has put them.
+        # mypy finds the types where pip has installed them.
         typed = f"{self.directory}/typed.py"
         with open(typed, "w", encoding="utf-8") as file:
             file.write("import e4replay\nreveal_type(e4replay.Image('x').file_system.blocks)\n")

@@ -9,7 +9,7 @@
 #   QUEUE=2048       requests that the disk handles at a time
 #   RW=write         or randwrite
 #   SIZE=256m        size of the file
-#     LAY=1m           bytes per write when the file is laid out
+#   LAY=1m           bytes per write when the file is laid out
 # mem: 3G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh
