@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What jobs of fio ask for on this machine's own kernel, against what `replay --workload` says of the same job file.
-# Records each job on a loop device, on a new file system and on one with much small free space, then asks for it on
-# the start image of the recording.
+# Compares the requests that fio jobs make on this machine's own kernel with those of `replay --workload` for the same
+# job file. Records each job on a loop device, on a new file system and on one with much small free space, then replays
+# the job file on the start image of the recording.
 #   fio.sh E4REPLAY [TABLE]
-# Prints a row for each job; TABLE: writes the table of docs/results/workload.md there. Fails if a figure differs by
-# more than that page says.
+# Prints a row for each job. Writes the table of docs/results/workload.md to the file TABLE. Fails if a figure differs
+# by more than that page says.
 set -euo pipefail
 # shellcheck source=test/record/loop.sh
 . "$(dirname "${BASH_SOURCE[0]}")/loop.sh"
@@ -34,7 +34,7 @@ job small-direct rw=write bs=16k size=5m nrfiles=80 numjobs=4 direct=1
 job fsync rw=write bs=32k size=8m fsync=4
 job read rw=randread bs=16k size=64m
 
-# Free space in pieces: files of 4 to 256 KiB fill 1 GiB, and three of five are removed.
+# Makes small pieces of free space: files of 4 to 256 KiB fill 1 GiB, and three of five are removed.
 cat >pieces <<'PIECES'
 import os, sys
 os.chdir(sys.argv[1])
@@ -57,12 +57,12 @@ python3 pieces "$fs"
 umount "$fs"
 cp --sparse=always "$work/disk" old
 
-# figures DOCUMENT RUN: requests for data, their blocks, extents of a file, groups considered, steps of search
+# figures DOCUMENT RUN: prints requests for data, their blocks, extents per file, groups considered, search steps
 figures() {
     jq -r "$2"' | [.requests - .metadata_requests, .files.extents, .files.avg_extents, .groups_considered,
         .mb_stats.extents_scanned] | map(. * 100 | round / 100) | @tsv' "$1"
 }
-# beyond A B PERCENT LEAST: whether they differ by more than that share of the larger one and by more than LEAST
+# beyond A B PERCENT LEAST: whether A and B differ by more than PERCENT of the larger one and by more than LEAST
 beyond() {
     awk -v a="$1" -v b="$2" -v share="$3" -v least="$4" \
         'BEGIN { d = a > b ? a - b : b - a; exit !(d > least && d * 100 > share * (a > b ? a : b)) }'
@@ -76,7 +76,7 @@ beyond() {
 wrong=
 for disk in new old; do
     for name in "${jobs[@]}"; do
-        blkdiscard "$loop" # so that only data need be copied
+        blkdiscard "$loop" # so that only data needs to be copied
         dd if=$disk of="$loop" bs=1M conv=sparse status=none
         mount "$loop" "$fs"
         record "$fs" -o "$disk-$name.e4c" -- sh -c \

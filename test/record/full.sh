@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Lets this machine's own kernel keep a file system almost full, as the programs of docs/studies/full.md do, and
-# compares the files' extents and the free extents with those of models.
-#   full.sh E4REPLAY [PERCENT]    PERCENT: how full, default 95
+# Keeps a file system of this machine's own kernel almost full, as the programs of docs/studies/full.md do, and compares
+# the files' extents and the free extents with those of models.
+#   full.sh E4REPLAY [PERCENT]    PERCENT: how full the file system is kept, default 95
 # Prints a row for each program. Takes minutes, and writes 20 GiB.
 set -euo pipefail
 study=$(realpath "$(dirname "$0")/../../docs/studies/full.py") player=$(realpath "$(dirname "$0")/player.py")

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ages a mounted file system of this machine's own kernel by holes, with the operations that `age --profile punch`
-# draws, and compares the free space with that of the model.
+# Ages a mounted file system of this machine's own kernel by punching holes, with the operations that `age --profile
+# punch` draws, and compares the free space with that of the model.
 #   holes.sh E4REPLAY
-# Does so with blocks of 4 KiB and with bigalloc. Prints histograms. Fails if the free extents of kernel and model
-# differ by more than a tenth.
+# Runs with blocks of 4 KiB and with bigalloc. Prints histograms. Fails if the free extents of kernel and model differ
+# by more than a tenth.
 set -euo pipefail
 player=$(realpath "$(dirname "$0")/player.py")
 # shellcheck source=test/record/loop.sh
@@ -12,8 +12,8 @@ player=$(realpath "$(dirname "$0")/player.py")
 command -v python3 >/dev/null || skip "no python3"
 choose_policy
 
-# free_extents IMAGE: the length of each in KiB, as dumpe2fs lists free blocks. (e2freefrag misreads bigalloc.) It
-# names clusters by their first blocks.
+# free_extents IMAGE: prints the length of each free extent in KiB, from the free blocks that dumpe2fs lists.
+# (e2freefrag is wrong for bigalloc.) dumpe2fs names clusters by their first blocks.
 free_extents() {
     local cluster
     cluster=$(dumpe2fs -h "$1" 2>/dev/null | sed -n 's/^Cluster size: *//p')
@@ -33,7 +33,7 @@ histogram() {
               printf "%s: %d free extents, %d KiB on average\n", name, all, sum / all }'
 }
 
-# compare NAME [OPTION...]: on a file system that mke2fs makes with these options
+# compare NAME [OPTION...]: compares kernel and model on a file system that mke2fs makes with these options
 compare() {
     local name=$1 a b
     shift

@@ -28,7 +28,7 @@ if grep -E '^  - (no |neither |preallocations |blocks are freed)' info.out; then
 fi
 ok "trace info misses nothing in it"
 
-# FITRIM skips groups that it has trimmed before, in the recording or earlier.
+# FITRIM skips groups that it has already trimmed, in the recording or earlier.
 fstrim "$fs"
 record "$fs" -o trimmed.e4c --no-progress -- \
     sh -c 'fstrim "$1" && ./busy "$1" 3000 60 && fstrim "$1" && fstrim -m 1M "$1" && fstrim "$1"' - "$fs" \
@@ -38,7 +38,7 @@ awk '$1 == "issued" && $2 > 0 && $2 == $3 { same = 1 } END { exit !same }' trimm
     bad "what FITRIM sent: $(grep -A3 ^discards trimmed.out)"
 ok "what FITRIM sent, $(awk '$1 == "issued" { print $2 }' trimmed.out) discards, is what the model sends"
 
-# A growing capture is read, under a name with terminal control characters.
+# Reads a capture while it grows, under a name with terminal control characters.
 hostile=$'\033[2J\n.e4c'
 "$e4replay" record --max-freeze 60s "$fs" -o "$hostile" --no-progress --for 600s 2>hostile.out &
 recorder=$!
@@ -65,7 +65,7 @@ as_before
 "$e4replay" info timed.e4c | grep -q 'the time was up' || bad "--for"
 ok "for a time, after --settle"
 
-# Each request has its file's size if a BPF program can be loaded. Otherwise the recorder says so and goes on.
+# Each request has its file's size if a BPF program can be loaded. Otherwise the recorder says so and continues.
 record "$fs" -o full.e4c --events full --no-progress -- ./busy "$fs" 400 200 2>full.out
 as_before
 "$e4replay" trace convert full.e4c full.txt >/dev/null
@@ -106,7 +106,7 @@ for signal in INT TERM HUP; do
 done
 ok "signals end a recording as a person would"
 
-# A recorder is killed at twenty instants, from its first steps to the middle of the recording, beside a writer.
+# Kills a recorder at twenty moments, from its first steps to the middle of the recording, while a writer runs.
 ./busy "$fs" 5000 2000 &
 writer=$!
 for ((i = 0; i < 20; i++)); do
@@ -128,7 +128,7 @@ kill $writer 2>/dev/null || true
 wait $writer 2>/dev/null || true
 ok "killed at twenty instants: nothing is left, files are readable"
 
-# The loop device's file lies on a file system that can share blocks.
+# The loop device's file is on a file system that can share blocks.
 if command -v mkfs.xfs >/dev/null && truncate -s 600M xfs && mkfs.xfs -q xfs && mkdir below above &&
     mount -o loop xfs below 2>/dev/null; then
     truncate -s 200M below/disk
@@ -172,7 +172,7 @@ mount -o remount,ro "$fs"
 refused "read-only" record "$fs" -o none.e4c --for 1s
 umount "$fs"
 
-# The recording begins before the mount, so the replay has nothing to deduce.
+# The recording begins before the mount, so the replay need not deduce any state.
 cat >mounting <<'MOUNTING'
 #!/bin/bash
 mount "$1" "$2" && ./busy "$2" 1 60 && umount "$2"

@@ -1,27 +1,26 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced, with the script's arguments, by scripts that record on this machine's own kernel. Sets
-# e4replay, work (the working directory), fs (a mounted ext4 of 1 GiB), loop (its device) and tracing.
-# Exits with status 77 without root, loop devices or ext4 events. Only the script sees its mounts, which
-# end with it.
+# Sourced, with the script's arguments, by scripts that record on this machine's own kernel. Sets e4replay, work (the
+# working directory), fs (a mounted ext4 of 1 GiB), loop (its device) and tracing. Exits with status 77 without root,
+# loop devices or ext4 events. Only the script sees its mounts, and they disappear when it ends.
 skip() { echo "${0##*/}: $*" >&2 && exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 if [ -z "${E4R_OWN_MOUNTS:-}" ]; then
-    # The new namespace has copies of all mounts. The lock keeps out tests that have mounted something until they
-    # have unmounted it (MountsLock in test/lazyinit/mount.h).
+    # The new namespace has copies of all mounts. The lock waits for tests that have mounted something until they have
+    # unmounted it (MountsLock in test/lazyinit/mount.h).
     exec 9>>"${TMPDIR:-/tmp}/e4r-test-mounts"
     flock 9
     unshare --mount true 2>/dev/null || skip "cannot have mounts of its own"
     E4R_OWN_MOUNTS=yes exec unshare --mount --propagation private "$0" "$@"
 fi
-exec 9>&- # and with it the lock
+exec 9>&- # releases the lock
 e4replay=$(realpath "$1")
 tracing=/sys/kernel/tracing
 [ -e $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null || skip "no tracefs"
 modprobe ext4 2>/dev/null || true
 [ -d $tracing/events/ext4/ext4_mballoc_alloc ] || skip "this kernel has no events of ext4"
 
-# What a killed recorder has left would be taken for that of this test, if both have the same loop device.
+# Remove what killed recorders have left. With the same loop device, this test would take it for its own.
 "$e4replay" record --clean >/dev/null 2>&1 || true
 
 work=$(mktemp -d)
@@ -57,8 +56,8 @@ passed=0
 ok() { passed=$((passed + 1)) && echo "ok: $*"; }
 bad() { echo "${0##*/}: $*" >&2 && exit 1; }
 
-# takes_writes DIRECTORY SECONDS: whether a write succeeds within that time. Does not wait for the writer
-# any longer: nothing can end a program that waits on a frozen file system.
+# takes_writes DIRECTORY SECONDS: whether a write succeeds within that time. Does not wait for the writer after that,
+# because nothing can end a program that waits on a frozen file system.
 takes_writes() {
     local i toucher
     touch "$1/touched" &
@@ -70,8 +69,8 @@ takes_writes() {
     return 1
 }
 
-# as_before [DEVICE DIRECTORY]: checks that recorders of the device left nothing in the kernel and that the
-# file system takes writes.
+# as_before [DEVICE DIRECTORY]: checks that recorders of the device left nothing in the kernel and that the file system
+# accepts writes.
 # shellcheck disable=SC2120
 as_before() {
     local device=${1:-$loop} directory=${2:-$fs} left
@@ -96,7 +95,7 @@ refused() {
     ok "$message"
 }
 
-# wait_for_tracing PID: waits until that recorder traces.
+# wait_for_tracing PID: waits until that recorder has started tracing.
 wait_for_tracing() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -122,7 +121,7 @@ sync -f "$1"
 BUSY
 chmod +x busy
 
-# choose_policy: sets `policy` to this kernel's, or exits with status 77.
+# choose_policy: sets `policy` to the policy of this kernel, or exits with status 77 if there is none.
 # shellcheck disable=SC2034
 choose_policy() {
     case $(uname -r) in

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests mishaps of `e4replay record`: another recorder, a slow or killed freeze, every signal, commands that
-# damage the file system or the output, a machine without tracefs or /proc. Each time the machine must be
-# as before, if necessary after `record --clean`.
+# Tests mishaps of `e4replay record`: another recorder, a slow or killed freeze, every signal, commands that damage the
+# file system or the output, a machine without tracefs or /proc. Each time the machine must end up in its earlier state,
+# if necessary after `record --clean`.
 #   mishaps.sh E4REPLAY
 # Exit status 77 without root, loop devices or ext4 events.
 set -euo pipefail
@@ -35,7 +35,7 @@ as_before "$other" other
 [ "$(percent two.e4c)" -ge 99 ] || bad "the second of two: $(percent two.e4c) % identical"
 ok "two file systems at once, $(percent one.e4c) and $(percent two.e4c) % identical"
 
-# Two recorders record the same file system. The kernel counts as long as one of them lives.
+# Two recorders record the same file system. The kernel must count (mb_stats) as long as one of them runs.
 recorder "$fs" -o first.e4c --no-progress --for 600s 2>first.out &
 one=$!
 wait_for_tracing $one
@@ -70,7 +70,7 @@ the_recorder() {
     done
     bad "no guard after half a minute: $(cat delayed.out)"
 }
-# Waits until the guard has asked for the freeze: the ioctl FIFREEZE, which strace delays.
+# Waits until the guard has requested the freeze by the ioctl FIFREEZE, which strace delays.
 wait_until_freezing() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -79,8 +79,8 @@ wait_until_freezing() {
     done
     bad "no freeze after half a minute: $(cat delayed.out)"
 }
-# Waits until the guard waits for the recorder: then it has frozen the file system. A blocked write would prove
-# nothing, since a slow file system blocks too.
+# Waits until the guard waits for the recorder, because then it has frozen the file system. A blocked write would not
+# prove that, since a slow file system blocks too.
 wait_until_frozen() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -166,7 +166,7 @@ else
     echo "not tried: delayed and killed freezes (needs strace)"
 fi
 
-# A recording either keeps the limit or is refused.
+# A recording either keeps the limit of the freeze or fails.
 for limit in 1ms 2ms 5ms 20ms; do
     rm -f limit.e4c
     status=0
@@ -240,7 +240,8 @@ if [ $status != 1 ] || ! grep -q 'File too large' big.out; then bad "status $sta
 as_before
 ok "a file that may not grow is an error"
 
-# meanwhile MESSAGE COMMAND...: the command changes the file system. Recorder and capture must both say so.
+# meanwhile MESSAGE COMMAND...: records while the command changes the file system. Recorder and capture must both say
+# so.
 meanwhile() {
     local message=$1
     shift
@@ -261,7 +262,7 @@ meanwhile 'was unmounted' umount "$fs"
 meanwhile 'was unmounted and mounted again' sh -c 'umount "$1" && mount "$2" "$1"' - "$fs" "$loop"
 meanwhile 'was made anew' sh -c 'sleep 1.1; umount "$1" && mke2fs -q -F -t ext4 -E lazy_itable_init=0 "$2" 700M' - "$fs" "$loop"
 
-# lost MESSAGE COMMAND...: the command damages the output. The recorder must end with status 1 and say so.
+# lost MESSAGE COMMAND...: records while the command damages the output. The recorder must end with status 1 and say so.
 lost() {
     local message=$1 status=0
     shift
@@ -276,7 +277,7 @@ lost 'was renamed .*: it is .*/found.e4c' mv lost.e4c found.e4c
 lost 'was truncated' truncate -s 100 lost.e4c
 lost 'was truncated' sh -c ': >lost.e4c; ./busy "$1" 7000 200; sleep 2' - "$fs"
 
-# The output lies on the recorded file system, but indirectly.
+# The output is on the recorded file system, but indirectly.
 mkdir inner "$fs/upper" "$fs/work" lower merged
 attach "$fs/inner-disk" 60M
 mount "$attached" inner
@@ -291,7 +292,7 @@ else
     echo "not tried: an output on an overlay (needs one)"
 fi
 
-# Without a mounted tracefs, the recorder mounts it for itself alone.
+# If no tracefs is mounted, the recorder mounts one that only it can see.
 # shellcheck disable=SC2016
 unshare --mount sh -c 'umount --all --types tracefs && "$@" && ! grep -q " - tracefs " /proc/self/mountinfo' - \
     "$e4replay" record --max-freeze 60s "$fs" -o alone.e4c --no-progress -- ./busy "$fs" 8000 40 2>alone.out ||

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Performs the operations of `e4replay age --write-operations` on files of a mounted file system (docs/ageing.md).
 
-  player.py DIRECTORY N           makes N empty files, one a slot, and prints their inodes
+  player.py DIRECTORY N           makes N empty files, one for each slot, and prints their inodes
   player.py DIRECTORY - FILE      performs the operations in FILE
 """
 import ctypes

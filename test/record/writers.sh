@@ -4,8 +4,8 @@
 # overwrite, append to, write into, sync and remove 200 files each at random. Each makes 400 operations before
 # the recording and 300 during it. Prints a row for each recording.
 #   writers.sh E4REPLAY [N [DIRECTORY]]
-# N: the number of recordings (20). $MKFS: extra options of mke2fs. DIRECTORY: keeps the recordings. Races between
-# the writers can make model and kernel differ, so no test runs this.
+# N: the number of recordings (default: 20). $MKFS: extra options of mke2fs. DIRECTORY: keep the recordings there. Races
+# between the writers can make model and kernel differ, so no test runs this script.
 set -euo pipefail
 e4replay=$(realpath "$1")
 count=${2:-20}
@@ -24,7 +24,7 @@ trap cleanup EXIT
 
 cat >"$work/writer" <<'WRITER'
 #!/bin/bash
-# writer DIRECTORY SEED OPERATIONS
+# writer DIRECTORY SEED OPERATIONS: runs one writer
 RANDOM=$2
 mkdir -p "$1/d$2"
 for ((i = 0; i < $3; i++)); do
@@ -42,7 +42,7 @@ done
 WRITER
 cat >"$work/three" <<'THREE'
 #!/bin/bash
-# three DIRECTORY FIRST-SEED OPERATIONS
+# three DIRECTORY FIRST-SEED OPERATIONS: runs three writers at the same time
 for ((writer = $2; writer < $2 + 3; writer++)); do
     "${0%/*}/writer" "$1" $writer "$3" &
 done

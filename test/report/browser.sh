@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests the pages of `replay`, `sweep`, `verify` and `map` (--html) in a headless Chromium: no error, every plot
-# drawn, keys, selects and the slider work.
+# Tests the pages of `replay`, `sweep`, `verify` and `map` (--html) in a headless Chromium: there is no error, every
+# plot is drawn, and keys, selects and the slider work.
 #   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: there is no Chromium
 set -euo pipefail
 e4replay=$1 captures=$2
@@ -201,7 +201,7 @@ apart('.places span');
 finish();
 PROBE
 
-# look NAME PAGE PROBE WIDTH
+# look NAME PAGE PROBE WIDTH: loads the page at this width and runs the script PROBE in it.
 look() {
     sed -e '0,/<head>/s//<head><script>window.errors = []; window.onerror = (what) => errors.push(what);<\/script>/' \
         "$2" >"$work/probed.html"
@@ -221,7 +221,7 @@ look() {
     echo "$1 at $4: all is well"
 }
 
-# page NAME PAGE PROBE
+# page NAME PAGE PROBE: checks the page, and runs PROBE at several widths.
 page() {
     [ "$(stat -c %s "$2")" -lt 2000000 ]
     if grep -Eq '(src|href)="?https?:|@import|url\(' "$2"; then

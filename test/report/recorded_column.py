@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares the recorded kernel's column of `replay` with its model's, on the bundled captures.
 
-recorded_column.py E4REPLAY CAPTURES TRACES: of a capture that is followed decision by decision, every
-figure of the recorded kernel is the model's of that kernel: those of files and free space, and those
-of searches, whether the kernel's mb_stats has them or the trace shows them. Its free space is what
+recorded_column.py E4REPLAY CAPTURES TRACES: if the model agrees with every decision of a capture,
+every figure of the recorded kernel must equal the model's figure. That includes figures of files, free space and
+searches, whether they come from the kernel's mb_stats or from the trace. The free space must also equal that which
 e2freefrag found on the disk.
 """
 import json
@@ -18,17 +18,18 @@ import tempfile
 # Counters of searches that the closing events of a trace show; mb_stats has more.
 SHOWN_BY_TRACE = {"mb_stats/" + name for name in (
     "reqs", "success", "groups_scanned", "extents_scanned", "goal_hits")}
-# Two writers beside discards: a replay that decides alone has no range in use meanwhile (docs/fidelity.md).
+# Two writers while discards run: a free-running replay does not model the ranges that are in use meanwhile
+# (docs/fidelity.md).
 NOT_ALONE = {"discard-beside", "trim-beside"}
 # The model does not count groups considered in CR1 as these kernels do (docs/fidelity.md).
 CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
-# A kernel may have considered a group before it finds the lock taken.
+# A kernel may already have counted a group when it finds the group's lock taken.
 LOCKED = CR1 | {"mb_stats/cr0_stats/groups_considered"}
 MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1, "storm-6.12": LOCKED}
 
 
 def figures(column, path=""):
-    """All figures of a column, by path."""
+    """Yields all figures of a column by path."""
     for key, value in column.items():
         if isinstance(value, dict):
             yield from figures(value, f"{path}{key}/")
@@ -47,7 +48,7 @@ def replay(e4replay, args):
 
 
 def bundled(captures, traces):
-    """(name, what to replay) of each bundled capture."""
+    """Yields (name, files to replay) for each bundled capture."""
     for line in (traces / "MANIFEST").read_text().splitlines():
         if line.startswith("capture "):
             _, name, image, *_ = line.split()
@@ -58,7 +59,7 @@ def bundled(captures, traces):
 
 
 def own_figures(run):
-    """Those that a recorded kernel may have: not what the replay was or took."""
+    """Returns the figures that a recorded kernel can have. Leaves out settings and times of the replay."""
     none_of = ("tunables/", "ready_s", "elapsed_s", "requests_per_s", "verified")
     return {key: value for key, value in figures(run) if not key.startswith(none_of)}
 
@@ -78,13 +79,13 @@ def compare(name, column, run, faults):
 
 
 def end_of(e4replay, capture, what):
-    """What a capture says of the end."""
+    """Returns one of the texts that a capture stores about the end of the recording."""
     done = subprocess.run([e4replay, "info", capture, "--json", "-"], text=True, capture_output=True, check=True)
     return json.loads(done.stdout)["texts"][f"end/{what}"]
 
 
 def without_stats(e4replay, name, inputs, column, faults):
-    """The same when the kernel's mb_stats is not there: less, and nothing else."""
+    """Checks that without the kernel's mb_stats there are fewer figures, and no different ones."""
     kernels = own_figures(column)
     with tempfile.TemporaryDirectory() as work:
         alone = pathlib.Path(work) / inputs[1].name
@@ -100,7 +101,7 @@ def without_stats(e4replay, name, inputs, column, faults):
 
 
 def against_disk(name, column, text, faults):
-    """Free space at the end, as e2freefrag saw it after unmount."""
+    """Compares the free space at the end with e2freefrag's output after unmount."""
     said = [int(re.search(rf"^{what}\. free extent: *(\d+)", text, re.M)[1])
             for what in ("Num", "Min", "Max", "Avg")]
     free = column["free_extents"]

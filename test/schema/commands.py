@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every command that has --json has a schema, named after it, and every schema of a command has one.
+"""Checks that each command with --json has a schema of its name, and that each schema of a command has such a command.
 
-commands.py SCHEMAS PROGRAM...: a command is found by `--help`, and those below it. The schema of
-`e4replay trace info` is trace-info.schema.json, that of `tune2fs-lazy status` has the program's name
-too. A sweep has no --json: it writes three kinds of documents into its directory.
+commands.py SCHEMAS PROGRAM...: finds commands and subcommands in the output of `--help`. The schema of
+`e4replay trace info` is trace-info.schema.json. The name of the schema for `tune2fs-lazy status` includes the
+program's name. A sweep has no --json: it writes three kinds of documents into its directory.
 """
 import pathlib
 import re
@@ -22,7 +22,7 @@ def help_of(words):
 
 
 def commands(words):
-    """(command, its help), and the same of those below it."""
+    """Yields (command, its help) for a command and all of its subcommands."""
     text = help_of(words)
     yield words, text
     below = re.search(r"^Subcommands:\n((?:  .*\n)+)", text, re.M)

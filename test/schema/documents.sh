@@ -34,7 +34,7 @@ write replay differs "$e4replay" replay churn-4k.img linux618-churn-4k.trace.zst
     --force --json -
 zstd -dcq churn-4k.trace.zst | grep -v -e ext4_mballoc_alloc -e ext4_mballoc_prealloc >"$out/open.trace"
 write replay no-decision "$e4replay" replay churn-4k.img "$out/open.trace" --force --json -
-cp churn-4k.trace.zst churn-4k.tunables "$out/" # and no mb_stats beside them
+cp churn-4k.trace.zst churn-4k.tunables "$out/" # without mb_stats
 write replay no-stats "$e4replay" replay churn-4k.img "$out/churn-4k.trace.zst" --json -
 printf '[a]\nrw=write\nsize=4m\niodepth=2\n' >"$out/job.fio"
 write replay workload "$e4replay" replay churn-4k.img --workload "$out/job.fio" -p legacy --json -
@@ -44,7 +44,7 @@ write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
 write verify linux-6.18 "$e4replay" verify churn-4k.img linux618-churn-4k.trace.zst --json -
 write verify no-stats "$e4replay" verify "$traces/churn-ext3-5.4.e4c" --json -
-# As the code of a kernel without mb_stats decides: closing events alone show what it did (test/stats/mb_files_test.cc).
+# Like the code of a kernel without mb_stats: only closing events show its searches (test/stats/mb_files_test.cc).
 python3 - "$out" <<'END'
 import json, pathlib, sys
 
@@ -60,13 +60,13 @@ for path in pathlib.Path(sys.argv[1], "replay/default.json"), pathlib.Path(sys.a
         del run["groups_considered"]
     path.with_name("closing-events.json").write_text(json.dumps(document))
 END
-# As if mounted with -o discard.
+# Changes the tunables as if the mount had the option discard.
 sed 's/ ext4 rw,/&discard,/' churn-4k.tunables >"$out/discard.tunables"
 write replay discard "$e4replay" replay churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
 write verify discard "$e4replay" verify churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
-# A replay that decides alone has other discards.
+# A free-running replay has other discards.
 for kind in replay verify; do
     python3 -c 'import json, sys; print(*json.load(sys.stdin)["not_modelled"])' <"$out/$kind/discard.json"
 done | diff - <(printf 'discard\n\n')

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$work/out/swept"
 python3 "$here/validate.py" "$root/docs/schema" "$work/out"
 
-# As docs/data.md does, with a schema that refers to another file; a document of another kind is refused.
+# Validates as docs/data.md does, with a schema that refers to another file. A document of another kind must be refused.
 valid() {
     python3 -W ignore -m jsonschema --base-uri "file://$(realpath "$root/docs/schema")/" -i "$1" "$root/docs/schema/replay.schema.json" >"$work/valid" 2>&1
 }

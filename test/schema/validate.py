@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Validates documents against the schemas of their kinds.
 
-validate.py SCHEMAS DOCUMENTS: DOCUMENTS/KIND/*.json against SCHEMAS/KIND.schema.json. Every schema
-must have a document, every document a schema, and a document with a member that no schema names
-must be refused, at each level where the set of keys is closed. Every part of SCHEMAS/common.json must be in use.
+validate.py SCHEMAS DOCUMENTS: validates DOCUMENTS/KIND/*.json against SCHEMAS/KIND.schema.json. Every
+schema must have a document, and every document a schema. A document with a member that no schema names must be
+refused, at each level where the set of keys is closed. Every part of SCHEMAS/common.json must be in use.
 
 validate.py --lines SCHEMA FILE: each line of FILE must be a document of SCHEMA.
 """
@@ -17,7 +17,7 @@ import jsonschema
 
 
 class Schema:
-    """A file of schemas. Its references name files beside it, as a user's validator reads them."""
+    """A file of schemas. References are relative to the directory of the file, as in a user's validator."""
 
     def __init__(self, path, files=None):
         self.path = path
@@ -27,7 +27,7 @@ class Schema:
         self.used = set()  # parts of this file that something refers to
 
     def target(self, reference):
-        """(file, part) that a reference in this file names."""
+        """Returns the (file, part) that a reference in this file names."""
         name, _, place = reference.partition("#/$defs/")
         if name and name not in self.files:
             Schema(self.path.with_name(name), self.files)
@@ -36,7 +36,7 @@ class Schema:
         return file, file.root["$defs"][place]
 
     def whole(self, node):
-        """(file, node) with what it refers to; the node's own keywords come first."""
+        """Returns (file, node) with the reference resolved. The node's own keywords take precedence."""
         if "$ref" not in node:
             return self, node
         file, part = self.target(node["$ref"])
@@ -48,7 +48,7 @@ class Schema:
 
 
 def closed_objects(file, node, document):
-    """Objects of the document whose schema closes the set of keys."""
+    """Yields the objects of the document whose schema closes the set of keys."""
     file, node = file.whole(node)
     if isinstance(document, dict):
         if node.get("additionalProperties") is False:
@@ -97,7 +97,7 @@ def errors_of(validator, document, where):
 
 
 def check(file, kind, document_path):
-    """What is wrong with a document, or with what its schema accepts."""
+    """Yields the faults of a document, and faults in what its schema accepts."""
     document = json.loads(document_path.read_text())
     validator = file.validator()
     where = f"{kind}/{document_path.name}"
@@ -107,7 +107,7 @@ def check(file, kind, document_path):
     if not closed:
         yield f"{file.path.name}: closes no object"
     for at in closed[:200]:
-        at["no such member"] = 1  # and none of a name that a file may give
+        at["no such member"] = 1  # not a name that some file could define
         if validator.is_valid(stranger):
             yield f"{where}: a member that no schema names is accepted"
         del at["no such member"]

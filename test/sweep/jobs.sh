@@ -17,11 +17,11 @@ fail() {
 
 # ours: prints the running processes with the mark.
 ours() (
-    unset E4R_SWEEP_TEST # the processes that look are none of them
+    unset E4R_SWEEP_TEST # the processes of this search do not count
     grep -lzsxF "E4R_SWEEP_TEST=$work" /proc/[0-9]*/environ | tr -dc '0-9\n'
 )
 
-# kill_ours: kills all of them, and the processes that they started meanwhile.
+# kill_ours: kills all of these processes, and the processes that they started meanwhile.
 kill_ours() {
     local pids turn
     for ((turn = 0; turn < 100; ++turn)); do
@@ -42,7 +42,7 @@ wait_for() {
     done
 }
 
-# clean_up: after a failure prints the log; then removes everything.
+# clean_up: prints the log after a failure, then removes everything.
 log=$work/log
 clean_up() {
     local status=$?
@@ -52,7 +52,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Names as a user may choose them; paths of the captures are relative to this directory.
+# Uses names that a user may choose. Paths of the captures are relative to this directory.
 dir="$work/it's a sweep"
 mkdir "$dir"
 cd "$dir" || exit
@@ -87,30 +87,30 @@ HELD
 chmod +x held
 export E4REPLAY="$dir/held"
 
-# emit KIND: writes its script, job.sh, to a path that needs quoting.
+# emit KIND: writes the script for KIND to job.sh, with paths that need quoting.
 emit() {
     "${sweep[@]}" -o parts --emit "$1" --jobs $jobs >job.sh
 }
 
-# both_held: jobs 1 and 2 are stopped half-way.
+# both_held: whether jobs 1 and 2 have been stopped half-way.
 both_held() {
     [ -e held-1 ] && [ -e held-2 ]
 }
 
-# in_mid_run JOB: it has some but not all of its points.
+# in_mid_run JOB: checks that the job has some but not all of its points.
 in_mid_run() {
     local lines
     lines=$(grep -c '' "parts/part-$1/points.journal") || fail "job $1 has no journal"
     { [ "$lines" -ge 1 ] && [ "$lines" -lt $((points / jobs)) ]; } || fail "job $1 has $lines points"
 }
 
-# went_on FILE: the job's output says that it found some of its points.
+# went_on FILE: checks that the job's output says that it found some of its points.
 went_on() {
     grep -qE "^parts/part-[12]: [1-7] of $((points / jobs)) points are there$" "$1" ||
         fail "$1 does not say that a job went on: $(cat "$1")"
 }
 
-# refuses_to_join MISSING: --merge says what is missing and what to do, and writes nothing.
+# refuses_to_join MISSING: checks that --merge says what is missing and what to do, and writes nothing.
 refuses_to_join() {
     local status=0
     "$e4replay" sweep --merge parts/part-* -o early >/dev/null 2>said || status=$?
@@ -120,7 +120,7 @@ refuses_to_join() {
     [ ! -e early ] || fail "--merge of what is not whole has written"
 }
 
-# same_as_whole DIRECTORY: exactly the five files of one run, byte for byte.
+# same_as_whole DIRECTORY: checks that DIRECTORY has exactly the five files of one run, byte for byte.
 same_as_whole() {
     local file
     diff -r whole "$1" >&2 || fail "$1 is not what one run leaves"

@@ -10,7 +10,7 @@ parallel --version 2>/dev/null | grep -q '^GNU parallel' || {
 }
 # shellcheck source=test/sweep/jobs.sh
 . "$(dirname "$0")/jobs.sh" "$@"
-export PARALLEL=-j2 PARALLEL_HOME=$work # two also where there is one CPU
+export PARALLEL=-j2 PARALLEL_HOME=$work # two jobs, even on one CPU
 
 emit parallel
 sh job.sh >first 2>&1 &

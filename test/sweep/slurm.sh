@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Submits the output of `sweep --emit slurm` to a Slurm of two nodes that is started on this machine. Both nodes
-# die half-way with all of their processes; one comes back, the other does not. Slurm queues their tasks again,
-# the tasks continue, and the joined parts equal the result of one run.
+# Submits the output of `sweep --emit slurm` to a Slurm with two nodes, which the script starts on this machine. Both
+# nodes die half-way with all of their processes; one comes back, the other does not. Slurm queues their tasks again,
+# the tasks continue, and the merged parts must equal the result of one run.
 #   test/sweep/slurm.sh E4REPLAY CAPTURES      exit status 77: there is no Slurm
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -15,9 +15,9 @@ done
 # shellcheck source=test/sweep/jobs.sh
 . "$(dirname "$0")/jobs.sh" "$@"
 export SLURM_CONF=$work/slurm.conf
-declare -A pid # of munged, slurmctld and the nodes
+declare -A pid # the process numbers of munged, slurmctld and the nodes
 
-# start NAME COMMAND...: starts a daemon in the foreground of its own process.
+# start NAME COMMAND...: starts a daemon that stays a child of this script.
 start() {
     "${@:2}" >>"$log/$1.out" 2>&1 &
     pid[$1]=$!
@@ -26,7 +26,7 @@ start_node() {
     start "$1" slurmd -D -N "$1"
 }
 
-# Three unused ports, below the kernel's range of dynamic ports.
+# Prints three unused ports below the kernel's range of dynamic ports.
 free_ports() {
     local port found=0
     for ((port = 20000 + RANDOM % 10000; found < 3; ++port)); do
@@ -36,8 +36,8 @@ free_ports() {
     done
 }
 
-# Nothing is written outside of $work. A job is queued again only on request (JobRequeue). Short timeouts are
-# waited for below; 5 s is the minimum of cred_expire, after which a job may run again.
+# Writes nothing outside of $work. Slurm queues a job again only on request (JobRequeue). The timeouts are short,
+# because the script waits for them below. 5 s is the minimum of cred_expire, after which a job may run again.
 configure() {
     local host port
     host=$(uname -n)
@@ -81,7 +81,7 @@ PartitionName=all Nodes=n1,n2 Default=YES State=UP
 CONF
     head -c 1024 /dev/urandom >"$work/munge.key"
     chmod 600 "$work/munge.key"
-    chmod 711 "$work" # munged: clients have to get at the socket
+    chmod 711 "$work" # clients of munged must reach its socket
 }
 
 start_slurm() {
@@ -99,12 +99,12 @@ nodes_are() {
     [ "$(sinfo -hN -o '%N %t' 2>/dev/null | xargs)" = "$1" ]
 }
 
-# ended: the queue is empty.
+# ended: whether the queue is empty.
 ended() {
     [ -z "$(squeue -h 2>/dev/null || echo unknown)" ]
 }
 
-# task JOB N KEY: prints scontrol's value.
+# task JOB N KEY: prints the value that scontrol shows for KEY.
 task() {
     scontrol -o show job "$1" | sed -n "/ ArrayTaskId=$2 /s/.* $3=\([^ ]*\).*/\1/p"
 }
@@ -113,7 +113,7 @@ task() {
 kill_node() {
     local node pids
     read -r node pids <"held-$1"
-    # shellcheck disable=SC2086 # three of them
+    # shellcheck disable=SC2086 # three process numbers
     kill -9 "${pid[$node]}" $pids
     wait "${pid[$node]}" 2>/dev/null && fail "$node ended as if all were well"
     return 0
@@ -131,7 +131,8 @@ kill_node 1
 kill_node 2
 read -r back _ <held-1
 read -r away _ <held-2
-# On a node that comes back, Slurm does not miss tasks younger than BatchStartTimeout and MessageTimeout.
+# On a node that comes back, Slurm notices the loss of a task only if the task is older than BatchStartTimeout and
+# MessageTimeout.
 sleep 4
 start_node "$back"
 wait_for 300 "the tasks to end" ended
@@ -147,7 +148,7 @@ sh job.sh >joined
 same_as_whole parts/all
 diff table joined >&2 || fail "the table is not that of one run"
 
-# A lost part is named, and its task can be submitted again.
+# --merge names a lost part, whose task can be submitted again.
 rm -r parts/part-3
 refuses_to_join 17-24
 sbatch --parsable --array=3 job.sh >/dev/null
@@ -155,7 +156,7 @@ wait_for 300 "the task to end" ended
 sh job.sh >joined
 same_as_whole parts/all
 
-# An orderly end; nothing is left.
+# Ends all daemons in an orderly way. Nothing may be left.
 for name in n1 n2 slurmctld munged; do
     kill "${pid[$name]}" 2>/dev/null || true
     wait "${pid[$name]}" 2>/dev/null || true

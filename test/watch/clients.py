@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clients of `e4replay watch --listen 127.0.0.1:PORT`.
 
-  clients.py PORT polite     asks as Prometheus does, and for what is not there
+  clients.py PORT polite     makes requests as Prometheus does, and requests for missing paths
   clients.py PORT hostile    slow clients, half requests, huge headers, many connections, no reading;
-                             in between, a client that asks properly must get its answer
+                             in between, a client with a proper request must get its answer
 """
 import socket
 import sys
@@ -42,7 +42,7 @@ def polite(port):
 
 
 def refused(client):
-    """What the server said; nothing if it has closed the connection."""
+    """Returns the server's answer, or nothing if it has closed the connection."""
     try:
         return client.recv(4096)
     except ConnectionError:
@@ -83,7 +83,7 @@ def hostile(port):
         client.sendall(garbage)
         said = refused(client)
         assert said.startswith(b"HTTP/1.1 40"), (garbage[:20], said)
-    # Answers that nobody reads.
+    # Clients that do not read their answers.
     unread = [connect(port) for _ in range(200)]
     for client in unread:
         try:
@@ -91,7 +91,7 @@ def hostile(port):
         except ConnectionError:
             pass
     still_answers()
-    # As fast as one process can.
+    # Connects as fast as one process can.
     for _ in range(5000):
         connect(port).close()
     still_answers()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each query of a Grafana dashboard asks for metrics and labels that `e4replay watch` has, and docs/watching.md names
-these metrics.
+"""Checks that the queries of a Grafana dashboard use metrics and labels that `e4replay watch` has, and that
+docs/watching.md names these metrics.
 
   dashboard.py DASHBOARD WATCH_DOCUMENT PAGE       checks
   dashboard.py DASHBOARD WATCH_DOCUMENT --rules    prints the queries as rules for `promtool check rules`
@@ -16,7 +16,7 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def samples(text):
-    """The labels of each sample, by its name."""
+    """Returns the labels of the samples by their names."""
     out = {}
     for line in text.splitlines():
         if line.startswith("#"):
@@ -35,7 +35,7 @@ def queries(dashboard):
 
 
 def check_query(known, query, legend):
-    """What is wrong with the query."""
+    """Returns the faults of the query."""
     faults = []
     there = set()
     for name, matchers in re.findall(r"\b(e4replay_\w+)(?:\{([^}]*)\})?", query):
@@ -58,7 +58,7 @@ def check_query(known, query, legend):
                if label not in there]
     if not re.search(r"\be4replay_", query):
         faults.append("asks for nothing")
-    # Counters are asked for by the time, except in shares of one another.
+    # A counter needs a range of time, except in a ratio of two counters.
     for name in re.findall(r"\b(e4replay_\w+_total)\{[^}]*\}(?!\[)", query):
         if query.count("_total{") != 2 or " / " not in query:
             faults.append(f"{name} without a range")
@@ -66,7 +66,7 @@ def check_query(known, query, legend):
 
 
 def check_page(text, page):
-    """Metrics that only the text or only the page has."""
+    """Returns the metrics that only the text or only the page has."""
     section = page.split("\n## Metrics\n")[1].split("\n## ")[0]
     told = set()
     for line in re.findall(r"^\| (`.*?) \|", section, re.M):
@@ -110,7 +110,7 @@ def main(path, document, *options):
         if variable["type"] == "query":
             name, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]["query"]).groups()
             faults += check_query(known, f'{name}{{{label}="$x"}}', "")
-    # The check itself finds faults.
+    # Tests that the check itself finds faults.
     assert check_query(known, 'rate(e4replay_none_total{a="b"}[5m])', "")
     assert check_query(known, 'rate(e4replay_requests_total{reason="$x"}[5m])', "")
     assert check_query(known, 'rate(e4replay_requests_total{allocator="nobody"}[5m])', "")

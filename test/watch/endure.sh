@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Lets `e4replay watch` follow an ext4 in a loop device of this machine for some minutes while everything happens to
-# it that happens in a year: writers of several kinds, FITRIM, freezes, remounts, growth, an unmount, a suspended
+# Lets `e4replay watch` follow an ext4 in a loop device of this machine for some minutes. Meanwhile, events happen that
+# are otherwise spread over a year: writers of several kinds, FITRIM, freezes, remounts, growth, an unmount, a suspended
 # watch, a killed one, two at once, captures on a full disk. The watch must follow every decision or say that it lost
-# the thread, its memory must not grow from round to round, and nothing may be left in the kernel.
-#   endure.sh E4REPLAY [MINUTES]    MINUTES: 3 if not given
+# track, its memory must not grow from round to round, and it must leave nothing in the kernel.
+#   endure.sh E4REPLAY [MINUTES]    default: 3 minutes
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
 # shellcheck source=test/watch/watch.sh
@@ -22,10 +22,9 @@ begin() {
     wait_until follows
 }
 follows() { [ "$(tell follows)" = True ]; }
-# up_to_date: the watch has followed what has happened.
+# up_to_date: whether the watch has followed all events so far.
 up_to_date() { follows && python3 -c "import sys; sys.exit(not $(tell behind_s) < 1)"; }
-# tally: adds what the watch came to, from each start image on. Each start image that is not the first one must have
-# its reason.
+# tally: adds the watch's final counts for each start image. Each start image except the first must have a reason.
 decisions=0 identical=0 starts=0
 : >differences
 tally() {
@@ -56,7 +55,7 @@ finish() {
 }
 resident_kb() { awk '/^VmRSS/ { print $2 }' /proc/$watcher/status; }
 
-# ---- What happens meanwhile.
+# ---- The writers and events.
 
 write_files() { ./busy "$fs" $((RANDOM * 100)) $((RANDOM % 100 + 20)); }
 preallocate() {
@@ -85,7 +84,7 @@ copy_tree() {
     sync -f "$fs"
     rm -rf "$to"
 }
-# A mirror of a tree, whose files change and go.
+# Mirrors a tree whose files change and disappear.
 copy_by_rsync() {
     local to
     to=$(own_directory)
@@ -96,7 +95,7 @@ copy_by_rsync() {
     rsync -a --delete --inplace "$to/new/" "$to/mirror"
     rm -rf "$to"
 }
-# A new cluster and some transactions, by the user that Debian's package makes.
+# Makes a database cluster and runs some transactions, as the user that Debian's package makes.
 run_postgres() {
     local home log
     home=$(own_directory)
@@ -114,7 +113,7 @@ run_postgres() {
         { tail -n 5 "$log" >&2 && return 1; }
     rm -rf "$home" "$log"
 }
-# end_postgres: ends the servers of a script that fails.
+# end_postgres: ends servers that are left if the script fails.
 end_postgres() {
     local file
     for file in "$fs"/run_postgres.*/data/postmaster.pid; do
@@ -150,7 +149,7 @@ grow() {
     truncate -s +32M "$work/disk"
     losetup -c "$loop"
     resize2fs "$loop" >resize.out 2>&1 && return
-    # A root without CAP_SYS_RESOURCE may not.
+    # Root without CAP_SYS_RESOURCE may not resize.
     grep -q 'Permission denied to resize' resize.out || bad "resize2fs: $(cat resize.out)"
     grows=no
 }
@@ -182,7 +181,7 @@ not_tried=()
 if command -v rsync >/dev/null; then work_of+=(copy_by_rsync); else not_tried+=("rsync, which is not installed"); fi
 postgres=$(find /usr/lib/postgresql -path '*/bin/initdb' -printf '%h\n' 2>/dev/null | sort -V | tail -n 1)
 if [ -n "$postgres" ] && id postgres >/dev/null 2>&1; then
-    chmod 711 "$work" # the server passes through
+    chmod 711 "$work" # the database server must pass through it
     work_of+=(run_postgres)
 else
     not_tried+=("PostgreSQL, which is not installed")
@@ -198,21 +197,21 @@ for ((round = 1; SECONDS < until; round++)); do
         writers+=($!)
     done
     event=${trouble[round % ${#trouble[@]}]}
-    # An unmount waits for the writers.
+    # An unmount must come after the writers have ended.
     if [ "$event" != unmount_and_begin ]; then "$event"; fi
     wait "${writers[@]}" || bad "a writer failed"
     if [ "$event" = unmount_and_begin ]; then "$event"; fi
     remove_files
     wait_until up_to_date
     now_kb=$(resident_kb)
-    # After two rounds of everything it has seen all there is.
+    # After two rounds of all events, the watch has seen every kind of event, so measure its growth from here.
     if ((round == 2 * ${#trouble[@]})); then first_kb=$most_kb most_kb=0; fi
     if ((now_kb > most_kb)); then most_kb=$now_kb; fi
     for file in captures/*.e4c; do
         [ -e "$file" ] || continue
         status=0
         "$e4replay" verify "$file" >verify.out 2>&1 || status=$?
-        # A capture right behind a start image may have none.
+        # A capture that begins right after a start image may have no decision.
         if grep -q "has no closed decision" verify.out; then status=0; fi
         [ $status = 0 ] || [ $status = 3 ] || bad "$file: $(cat verify.out)"
         [ $status = 0 ] || [ -z "${KEEP:-}" ] || cp "$file" "$KEEP/round-$round-${file##*/}"

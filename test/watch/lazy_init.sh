@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What `e4replay watch` says of the lazy-init thread of this machine's own kernel: the groups that are left are those of
-# dumpe2fs and of the kernel's events, while the thread may not run, while it runs, and at its end.
+# Tests the figures of `e4replay watch` about the lazyinit thread of this machine's own kernel. The number of groups
+# left must agree with dumpe2fs and with the kernel's events, before the thread runs, while it runs, and after its end.
 #   lazy_init.sh E4REPLAY
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
@@ -9,11 +9,11 @@ set -euo pipefail
 source "$(dirname "$0")/watch.sh"
 
 umount "$fs"
-# A loop device makes holes of discarded blocks, which mke2fs takes for zeros.
+# A loop device makes holes from discarded blocks, which mke2fs would take for zeros.
 mke2fs -q -F -t ext4 -g 8192 -E nodiscard,lazy_itable_init=1 "$loop"
 groups=32
 
-# not_zeroed: the groups without the flag, as dumpe2fs sees them on the mounted device.
+# not_zeroed: prints the number of groups without the flag, according to dumpe2fs on the mounted device.
 not_zeroed() { dumpe2fs "$loop" 2>/dev/null | grep '^Group [0-9]*:' | grep -vc ITABLE_ZEROED || true; }
 left() { tell lazy_init groups_left; }
 is_left() { [ "$(left)" = "$1" ]; }
@@ -35,7 +35,7 @@ wait_until grep -q "^e4replay_lazy_init_groups{.*} $groups" watch.prom
 [ "$(zeroed)" = 0 ] || bad "the thread ran"
 ok "a mount that forbids the thread"
 
-# The remount is a reason for a new start image. The thread begins within five seconds.
+# After the remount, the watch takes a new start image. The thread begins within five seconds.
 mount -o remount,init_itable=10 "$fs"
 wait_until grep -q '"starts":2' watch.out
 wait_until runs

@@ -9,7 +9,7 @@ here=$(realpath "$(dirname "$0")")
 # shellcheck source=test/watch/watch.sh
 source "$(dirname "$0")/watch.sh"
 
-# wait_for TEXT: waits until the watch has written it.
+# wait_for TEXT: waits until the watch has written TEXT.
 wait_for() { wait_until grep -q -- "$1" watch.out watch.err; }
 
 [ ! -s watch.err ] || bad "$(cat watch.err)"
@@ -17,7 +17,7 @@ grep -q '^[0-9:]*  recorded ' watch.out || bad "$(cat watch.out)"
 as_before
 ok "--once ends by itself"
 
-# A file system with a past, and two shadows.
+# A file system that has been used before, and two shadows.
 umount "$fs"
 mount -o nodelalloc "$loop" "$fs"
 ./busy "$fs" 1000 100
@@ -45,8 +45,8 @@ validate_documents
 ok "each line is a document of the schema"
 
 # The flight recorder, while several processes write and remove.
-# followed FILE: the capture has a checkpoint, and the model follows its decisions. Where several processes are in
-# the allocator at once, a decision may differ, but none that has no such race.
+# followed FILE: checks that the capture has a checkpoint, and that the model agrees with its decisions. A decision may
+# differ only if several processes were in the allocator at the same time.
 followed() {
     "$e4replay" verify "$1" --json verify.json >verify.out 2>&1 || [ $? = 3 ] || bad "$1: $(cat verify.out)"
     python3 - "$1" <<'PYTHON' || bad "$1: $(cat verify.out)"
@@ -60,7 +60,7 @@ assert differing <= agreement["races"], (sys.argv[1], agreement)
 assert differing <= agreement["requests"] / 200, (sys.argv[1], agreement)
 PYTHON
 }
-# storm FILES: four processes write so many each. Leaves their pids in `writers`.
+# storm FILES: starts four processes, each of which writes FILES files. Leaves their pids in `writers`.
 storm() {
     local i
     writers=()
@@ -104,7 +104,7 @@ followed small/flight.e4c
 rm -r small
 ok "a full disk costs a capture, and the watch goes on"
 
-# In a pipe whose reader goes, and for a time.
+# The watch writes to a pipe whose reader ends, and then runs for a limited time.
 "$e4replay" watch --max-freeze 60s "$fs" --interval 200ms 2>pipe.err | head -n 3 >pipe.out || true
 [ "$(wc -l <pipe.out)" = 3 ] || bad "$(cat pipe.out)"
 as_before
@@ -162,7 +162,7 @@ mount -o remount,stripe=0 "$fs"
 end_watch
 ok "other tunables and options are a reason to begin anew"
 
-# It does not run while more happens than the kernel's buffers hold.
+# The watch is stopped while there are more events than the kernel's buffers hold.
 start_watch "$fs" --json --buffer 64K --interval 200ms
 wait_for '"follows":true'
 kill -STOP $watcher
@@ -170,10 +170,10 @@ kill -STOP $watcher
 kill -CONT $watcher
 wait_for 'the kernel dropped events; taking a new start image'
 wait_for '"starts":2'
-# A few files at a time: on a busy machine, more would be too many for these buffers again.
+# Write a few files at a time, because on a busy machine more could overflow these buffers again.
 for ((i = 0; i < 100; i++)); do
     decisions=$(tell decisions)
-    # The first attempts learn what memory held at the start.
+    # From the first attempts, the watch learns the state in memory at the start.
     if [ "$decisions" -gt 50 ] && [ $((decisions - $(tell identical))) -le 5 ]; then break; fi
     ./busy "$fs" $((5000 + 10 * i)) 10
     sleep 0.3
@@ -184,7 +184,7 @@ end_watch
 [ $(($(tell decisions) - $(tell identical))) -le 5 ] || bad "$(tell identical) of $(tell decisions)"
 ok "after lost events it begins anew, and $(tell identical) of $(tell decisions) decisions are identical"
 
-# The file system goes, with its last events.
+# Unmounts the file system right after its last events.
 start_watch "$fs" --json --interval 200ms
 wait_for '"follows":true'
 ./busy "$fs" 6000 20

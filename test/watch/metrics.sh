@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests the metrics of `e4replay watch` on this machine's own kernel: the file, the port, and clients that mean no
-# good.
+# Tests the metrics of `e4replay watch` on this machine's own kernel: the file, the port, and hostile clients.
 #   metrics.sh E4REPLAY
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
@@ -26,7 +25,7 @@ metric() {
     for label in "${@:2}"; do lines=$(grep -F -- "$label" <<<"$lines") || return 1; done
     echo "${lines##* }"
 }
-# at_least N NAME [LABEL...]
+# at_least N NAME [LABEL...]: whether the value of this metric is at least N.
 at_least() {
     local value
     value=$(metric "${@:2}") && [ "${value%.*}" -ge "$1" ]
@@ -57,7 +56,7 @@ at_least 1 searches_total 'allocator="recorded"' 'criterion="cr1"' || bad "$(cat
 grep -q "device=\"${loop#/dev/}\",mountpoint=\"$fs\"" "$file" || bad "$(head "$file")"
 ok "the file has the figures of the kernel and of a shadow"
 
-# Whoever reads it sees a whole text.
+# A reader of the file always sees a complete text.
 for ((i = 0; i < 300; i++)); do
     text=$(cat "$file" && echo .)
     [[ $text == '# HELP e4replay_watch_info '*'e4replay_request_groups_count{'*$'\n.' ]] || bad "torn: $text"
@@ -69,7 +68,7 @@ ok "readers see whole texts, and a file that was moved away is written again"
 python3 "$here/clients.py" "$port" polite
 ok "a client gets the format that it asks for, and everything else is refused"
 
-# The model goes on beside hostile clients, loses no event, and takes no more memory.
+# Despite hostile clients, the model continues, loses no event, and needs no more memory.
 rss() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$watcher/status"; }
 before=$(rss)
 ./busy "$fs" 5000 400 &
@@ -81,7 +80,7 @@ wait_until at_least 500 requests_total 'allocator="recorded"'
 [ $(($(rss) - before)) -lt 32768 ] || bad "grew from $before KiB to $(rss) KiB"
 ok "hostile clients disturb nothing"
 
-# A new start image.
+# A changed tunable causes a new start image.
 requests=$(metric requests_total 'allocator="recorded"')
 echo 100 >"/sys/fs/ext4/${loop#/dev/}/mb_max_to_scan"
 wait_until at_least 1 new_start_images_total 'reason="changed"'
@@ -97,7 +96,7 @@ finish
 at_least $((requests + 50)) requests_total 'allocator="recorded"' || bad "$(cat "$file")"
 ok "counters go on over new start images"
 
-# A disk that is full, and has room again.
+# The disk of the file becomes full, and then has space again.
 mount -t tmpfs -o size=64k tmpfs prom
 begin
 wait_until test -s "$file"
@@ -119,7 +118,7 @@ ok "--once writes the file"
 # The service has no other capabilities, and its view of the file system is read-only. Each capability is needed.
 capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$here/../../examples/e4replay-watch@.service")
 [ "$(wc -w <<<"$capabilities")" = 2 ] || bad "the service has other capabilities: $capabilities"
-# shut_in CAPABILITY...: watches with these alone.
+# shut_in CAPABILITY...: watches with only these capabilities.
 shut_in() {
     local set=-all capability
     for capability in "$@"; do set+=,+${capability#CAP_}; done
@@ -130,7 +129,7 @@ shut_in() {
 }
 chown nobody "$fs"
 chmod 700 "$fs"
-# shellcheck disable=SC2086 # words
+# shellcheck disable=SC2086 # word splitting is intended
 shut_in $capabilities || bad "$capabilities do not suffice: $(cat watch.err)"
 as_before
 for capability in $capabilities; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Shows the page of `e4replay watch` in a terminal of its own, presses keys, and ends it with q.
+"""Runs the page of `e4replay watch` in a separate terminal, presses keys, and ends it with q.
 
 page.py E4REPLAY MOUNT: exits with 0 if the page has its parts, follows the terminal's size, and leaves the
 terminal as it was. A file e4replay-watch-*.json is left in the working directory.
@@ -30,7 +30,7 @@ def main(program, mount):
     seen = ""
 
     def wait_for(pattern):
-        """Waits until what was drawn since the last call matches."""
+        """Waits until the output since the last call matches."""
         nonlocal seen
         end = time.monotonic() + 60
         while not re.search(pattern, seen):
@@ -52,7 +52,7 @@ def main(program, mount):
     os.write(terminal, b"o")
     wait_for("Columns: those with an x")
     os.write(terminal, b" ")
-    wait_for(r"\+2")  # two columns find no room any more
+    wait_for(r"\+2")  # two columns no longer fit
     resize(terminal, 30, 100)
     wait_for(r"\[x\] requests ")
     os.write(terminal, b"\x1bOB\x1bOB ")

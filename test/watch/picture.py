@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a pane of tmux (capture-pane -p -e) and writes it as a page of HTML that looks like the terminal."""
+"""Reads a tmux pane (capture-pane -p -e) and writes an HTML page that looks like the terminal."""
 import html
 import re
 import sys
@@ -10,7 +10,7 @@ COLOURS = {31: "#f2777a", 32: "#8fc97c", 36: "#6cc7d8"}
 
 
 def style(codes):
-    """What the codes of ECMA-48 that are in force mean in CSS."""
+    """Returns the CSS for the ECMA-48 codes that are in force."""
     front = next((COLOURS[code] for code in codes if code in COLOURS), FRONT)
     back = "none"
     if 7 in codes:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prometheus, its promtool and node_exporter accept the metrics of `e4replay watch`, and each query of the dashboard
-# finds something in them.
+# Checks that Prometheus, its promtool and node_exporter accept the metrics of `e4replay watch`, and that each query of
+# the dashboard has a result.
 #   prometheus.sh WATCH_DOCUMENT DASHBOARD
 # Exit status 77 without Debian's packages prometheus and prometheus-node-exporter (tools/setup.sh metrics).
 set -euo pipefail
@@ -24,7 +24,7 @@ passed=0
 ok() { passed=$((passed + 1)) && echo "ok: $*"; }
 bad() { echo "prometheus.sh: $*" >&2 && exit 1; }
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# get URL FILE: waits until the server answers.
+# get URL FILE: waits until the server answers, and stores the answer.
 get() {
     python3 - "$1" "$2" <<'PYTHON' || bad "no answer from $1: $(cat ./*.err)"
 import sys, time, urllib.request
@@ -46,7 +46,7 @@ promtool check metrics <a.txt >lint 2>&1 || bad "promtool: $(cat lint)"
 [ ! -s lint ] || bad "promtool: $(cat lint)"
 ok "promtool has no complaint"
 
-# Two watches have a file each, with the same names.
+# Two watches write a file each, with the same metrics.
 mkdir prom
 cp a.txt prom/a.prom
 sed 's/device="sda1"/device="sdb1"/' a.txt >prom/b.prom
@@ -64,11 +64,11 @@ sort -u <(grep '^# [HT].* e4replay_' a.txt) >told
 sort -u <(grep '^# [HT].* e4replay_' node.txt) | diff told - || bad "node_exporter tells other types"
 ok "node_exporter shows the files of two watches"
 
-# Why the file is not in OpenMetrics.
+# promtool does not accept OpenMetrics, so the file is not in that format.
 ! promtool check metrics <a.om >lint 2>&1 || bad "promtool accepts OpenMetrics now: see docs/watching.md"
 ok "promtool does not read OpenMetrics"
 
-# Prometheus's own parser of OpenMetrics, which wants times; then its queries, over ten minutes.
+# Prometheus's own parser of OpenMetrics needs times. Then the queries are run over ten minutes.
 now=$(date +%s)
 python3 - "$now" a.om >timed.om <<'PYTHON'
 import sys

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced, with the script's arguments, by scripts that run `e4replay watch` on this machine's own kernel. Sets what
-# test/record/loop.sh sets. One watch after another writes to watch.out and watch.err; `watcher` is its pid. Exits with
-# status 77 where the kernel has no policy, too.
+# test/record/loop.sh sets. Each watch writes to watch.out and watch.err; `watcher` is its pid. Also exits with status
+# 77 if the kernel has no policy.
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # shellcheck source=test/record/loop.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../record/loop.sh"
@@ -10,13 +10,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/../record/loop.sh"
 "$e4replay" watch --max-freeze 60s "$fs" --once >watch.out 2>watch.err || true
 if grep -q 'no policy here decides like' watch.err; then skip "$(cat watch.err)"; fi
 
-# start_watch OPTIONS...
+# start_watch OPTIONS...: starts a watch.
 start_watch() {
-    : >watch.out # until the shell has started it
+    : >watch.out # empty until the watch has started
     "$e4replay" watch --max-freeze 60s "$@" >watch.out 2>watch.err &
     watcher=$!
 }
-# end_watch: ends it as a person would.
+# end_watch: ends the watch with Ctrl-C.
 end_watch() {
     kill -INT "$watcher"
     wait "$watcher" || bad "status $?: $(cat watch.err)"
@@ -35,7 +35,7 @@ print(value)' "$@"
 validate_documents() {
     python3 -W ignore "$root/test/schema/validate.py" --lines "$root/docs/schema/watch.schema.json" watch.out
 }
-# wait_until COMMAND...: until it succeeds.
+# wait_until COMMAND...: waits until the command succeeds.
 wait_until() {
     local i
     for ((i = 0; i < 1200; i++)); do
