@@ -23,7 +23,7 @@ std::vector<Case> cases() {
   for (const test::ModelShape& shape : test::model_shapes()) {
     if (!shape.extents) continue;
     const auto policies = allocator::policies();
-    // Runs each shape under two policies, so that every policy has its turn.
+    // Runs each shape under two policies, so that every policy is tested with some shape.
     for (std::size_t i = 0; i < 2; ++i)
       for (const Writing writing : {Writing::delayed, Writing::direct})
         out.push_back({&shape, policies[(out.size() / 2) % policies.size()], writing});
@@ -31,7 +31,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-// A model of the policy with every group loaded.
+// Returns a model of the policy with every group loaded.
 std::unique_ptr<allocator::Decider> model(const allocator::Policy& policy,
                                           const state::Source& source) {
   auto made =
@@ -142,9 +142,8 @@ TEST(Ager, DelaysUntilSync) {
   EXPECT_EQ(ager.tally().blocks, 7u);
 }
 
-// Counts the blocks for which a device without discards keeps room, and the runs that discards
-// would name.
-// What is preallocated for a file that was closed goes when its last data has been written back.
+// If a file is closed with dirty data, its preallocations are released when that data has been
+// written back.
 TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
   using Kind = Operation::Kind;
   test::ModelFs fs(test::model_shape("two_groups"));
@@ -167,7 +166,7 @@ TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
   ASSERT_TRUE(ager.apply({}).ok());
   EXPECT_FALSE(preallocated(12));
   EXPECT_TRUE(preallocated(13)) << "still open";
-  // A file that is emptied is closed, so what is appended to it later is written to a closed file.
+  // Emptying a file closes it, so data that is appended later goes to a closed file.
   for (const Operation& operation :
        std::vector<Operation>{{Kind::remove, 1}, {Kind::append, 1, 100'000}, {}})
     ASSERT_TRUE(ager.apply(operation).ok());
@@ -202,8 +201,8 @@ TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   EXPECT_EQ(ager.ever_used().blocks(), used + 60) << "once is for ever";
 }
 
-// Allocates without delay, one extsize at a time. The rest of the last unit stays with the file. A
-// refused request writes nothing.
+// A file with an extsize allocates without delay, one extsize at a time. The rest of the last unit
+// stays allocated to the file. A refused request writes nothing.
 TEST(Ager, WritesFilesWithAnExtsizeAligned) {
   test::ModelFs fs(test::model_shape("two_groups"));
   const allocator::Policy& policy = *allocator::find_policy("forcealign");
@@ -230,12 +229,14 @@ TEST(Ager, WritesFilesWithAnExtsizeAligned) {
   for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
 }
 
+// Counts the blocks for which a device without discards must provide space, in pieces, and the runs
+// that discards would name.
 TEST(EverUsed, CountsPiecesFromBlockZero) {
   state::Source source;  // no groups: nothing is in use
   source.geometry.blocks_count = 100;
   EverUsed ever(source);
   EXPECT_EQ(ever.blocks(), 0u);
-  ever.add(15, 2);  // in two pieces of 16 blocks
+  ever.add(15, 2);  // touches two pieces of 16 blocks
   ever.add(16, 1);
   ever.add(99, 1);
   EXPECT_EQ(ever.blocks(), 3u);

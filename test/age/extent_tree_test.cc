@@ -15,7 +15,7 @@ using NodeKind = ExtentTree::NodeGoal::Kind;
 constexpr std::uint32_t kBlock = 1024;                  // bytes
 constexpr std::uint64_t kPerNode = (kBlock - 12) / 12;  // entries
 
-// Appends separate runs of one block each. Nodes lie from `node` on.
+// Appends separate extents of one block each. Node blocks are allocated from `node` on.
 struct Grower {
   ExtentTree tree;
   std::uint64_t block = 1000, node = 5'000'000;
@@ -107,7 +107,7 @@ TEST(ExtentTree, FreesEverythingOnceFromTheEnd) {
   }
 }
 
-// The file's blocks, as a plain map would hold them.
+// The file's blocks in a plain map, as a reference.
 class PlainFile {
  public:
   void insert(const ExtentTree::Mapped& mapped) {
@@ -194,7 +194,7 @@ TEST(ExtentTree, KnowsNeighboursAndGoals) {
   EXPECT_EQ(between.right->logical, 200u);
   EXPECT_FALSE(tree.around(50).left);
   EXPECT_FALSE(tree.around(300).right);
-  // What closes the gap makes one extent of three.
+  // The extent that closes the gap merges with both neighbours.
   ASSERT_TRUE(tree.insert({110, {5010, 5}}, kBlock, nodes));
   ASSERT_TRUE(tree.insert({116, {5016, 4}}, kBlock, nodes));
   ASSERT_TRUE(tree.insert({115, {5015, 1}}, kBlock, nodes));

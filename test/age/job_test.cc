@@ -90,7 +90,7 @@ TEST(JobWorkload, EndsTheWriterThatFindsNoSpace) {
 }
 
 TEST(Fio, CreatesFilesBeforeJobsBegin) {
-  // Without a word about fallocate, fio gives each file its space.
+  // If a job does not set fallocate, fio preallocates each file.
   EXPECT_EQ(drawn_of_fio("[a]\nrw=write\nsize=8k\nnrfiles=2\nbs=4k\n"),
             "f 0 0 4096, c 0, f 1 0 4096, c 1, W 0 0 4096, W 1 0 4096, c 0, c 1, s");
   EXPECT_EQ(drawn_of_fio("[a]\nrw=read\nsize=8k\nfallocate=none\n"),
@@ -135,7 +135,7 @@ TEST(Jobs, HaveLimits) {
   EXPECT_NE(refused("files=18446744073709551615 size=4K").find("inodes"), std::string::npos);
   EXPECT_NE(refused("size=16T").find("a file has at most"), std::string::npos);
   EXPECT_NE(refused("size=1T bs=512").find("more than 20,000,000 writes"), std::string::npos);
-  // A product that does not fit into 64 bits.
+  // The product of these values does not fit into 64 bits.
   Job job;
   job.writers = 1024;
   job.files = std::uint64_t{1} << 60;

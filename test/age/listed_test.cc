@@ -80,7 +80,7 @@ TEST(ListedWorkload, RefusesWhatNoFileCanDo) {
   EXPECT_NE(read.error().message.find("more bytes than can be counted"), std::string::npos);
 }
 
-// Performs drawn operations, and their list: the same decisions.
+// Drawn operations and the list of them that was written lead to the same decisions.
 TEST(ListedWorkload, DoesWhatWasWrittenDown) {
   test::ModelFs fs(test::model_shape("two_groups"));
   const state::Source& source = fs.source();

@@ -88,10 +88,10 @@ TEST(PunchWorkload, PunchesWhatFollowsTheLastHole) {
   for (Operation operation; drawn->next(operation);) {
     if (operation.kind == Kind::remove) ends.erase(operation.slot);
     if (operation.kind == Kind::extend) {
-      // Up to a whole block.
+      // Round up to a whole block.
       sizes[operation.slot] =
           (operation.offset + operation.bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-      // The place of the next hole follows from the size.
+      // The size determines the place of the next hole.
       if (operation.offset > 0) ends[operation.slot] = UINT64_MAX;
     }
     if (operation.kind != Kind::punch) continue;
@@ -103,7 +103,7 @@ TEST(PunchWorkload, PunchesWhatFollowsTheLastHole) {
       ends[operation.slot] = UINT64_MAX;
       continue;
     }
-    // Units stay in front of it and behind it.
+    // Unpunched units stay before and after the hole.
     if (!ends.contains(operation.slot)) {
       EXPECT_EQ(operation.offset, profile.punch);
     } else if (ends[operation.slot] != UINT64_MAX) {

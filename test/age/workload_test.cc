@@ -118,7 +118,7 @@ TEST(AgeingWorkload, WritesWhereThereIsRoomAndEndsSynced) {
   }
 }
 
-// With fewer files than the utilisation needs, it continues until enough is written.
+// With fewer files than the utilisation needs, the workload continues until enough data is written.
 TEST(AgeingWorkload, EndsWithoutSlotsToo) {
   auto workload = *AgeingWorkload::create(*find_profile("wang-os"), disk(100'000, 50));
   std::uint64_t writes = 0;

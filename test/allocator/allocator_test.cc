@@ -114,7 +114,7 @@ TEST_F(AllocatorTest, TheNearestLargeEnoughGroupPreallocationServes) {
 
 TEST_F(AllocatorTest, ABucketOfNineGivesItsSmallestBackUntilFiveAreLeft) {
   tunables.mb_group_prealloc = 40;
-  // leaves 8 to 15 clusters
+  // each leaves 8 to 15 clusters
   for (const std::uint32_t len : {27u, 32u, 25u, 30u, 28u, 31u, 26u, 29u})
     EXPECT_FALSE(ask(small_request(20 + len, len)).prealloc);
   EXPECT_EQ(bucket(0, 3), (Numbers{8, 9, 10, 11, 12, 13, 14, 15}));
@@ -132,7 +132,7 @@ TEST_F(AllocatorTest, AnInodeKeepsItsPreallocation) {
   EXPECT_EQ(second.block, first.block + 100);
   EXPECT_FALSE(ask(stream_request(21, 100, 8)).prealloc) << "another file";
   EXPECT_FALSE(ask(stream_request(20, 600, 8)).prealloc) << "another part of the file";
-  // Longer than the rest of the preallocation, so served only in part.
+  // The request is longer than the rest of the preallocation, so it is served only in part.
   const Decision tail = ask(stream_request(20, 500, 50));
   EXPECT_TRUE(tail.prealloc);
   EXPECT_EQ(tail.len, 12u);
@@ -169,8 +169,8 @@ struct PlaceCase {
   std::uint32_t asked, placed;
 };
 
-// The goal has 512 blocks but only 100 are found. They go to the goal's end, its start, or the
-// request's start: the first of these that covers the request.
+// The goal has 512 blocks but only 100 are found. They are placed at the goal's end, the goal's
+// start, or the request's start, whichever is the first in this order that covers the request.
 TEST_F(AllocatorTest, AShortFindIsPlacedInTheGoal) {
   for (const PlaceCase& c : {PlaceCase{0, 0},
                              {92, 0},
@@ -197,7 +197,7 @@ TEST_F(AllocatorTest, StreamsGoOnWhereTheLastOneEnded) {
   EXPECT_EQ(second.goal.start, first.result.start);
   const Decision third = ask(stream_request(22, 0, 8));
   EXPECT_EQ(third.goal.start, second.result.start);
-  // A file that is not streamed starts at its own goal.
+  // A file without stream allocation starts at its own goal.
   Request own = stream_request(23, 16, 8);
   own.inputs.mode = Mode::noprealloc;
   own.goal = 2 * 4096 + 77;
@@ -257,8 +257,8 @@ TEST_F(AllocatorTest, GoalOnlyMeansNowhereElse) {
   EXPECT_TRUE(ask(at_goal(10, 4096 + 334, mb::hint_goal_only)).success);
 }
 
-// 6.1 serves a request with EXT4_MB_HINT_GOAL_ONLY from a preallocation wherever it lies; 6.4 and
-// later only at its goal.
+// 6.1 serves a request with EXT4_MB_HINT_GOAL_ONLY from a preallocation anywhere. 6.4 and later use
+// it only at the request's goal.
 TEST_F(AllocatorTest, AGoalThatMustBeMetMayPassThePreallocationOver) {
   for (const auto& [policy, passes] :
        {std::pair{"legacy", false}, std::pair{"linux-6.12", true}, std::pair{"linux-7.3", true}}) {
@@ -348,7 +348,7 @@ TEST_F(AllocatorTest, AllocatingInAGroupInitialisesItsBitmap) {
   EXPECT_EQ(rig->state.group(2).disk_free, before - 5);
 }
 
-// Leads the allocator to one result.
+// A guide that makes the allocator choose one result.
 class Dictate : public allocator::Guide {
  public:
   Dictate(bool prealloc, const Extent& result) : choice_{prealloc, {}, result} {}
@@ -448,7 +448,7 @@ TEST(ReadByOthers, AGroupLoadedByOthersShowsItsBatch) {
   allocator::Tunables tunables = allocator::defaults_for(fs.geometry());
   tunables.mb_prefetch = 2;
   Rig rig("legacy", fs, tunables);
-  rig.allocator.load_group(0);  // as for a free in the group
+  rig.allocator.load_group(0);  // as before a free in the group
   EXPECT_TRUE(read_groups(rig.state).empty());
   rig.allocator.load_by_others(0);  // already loaded, so nothing is read
   EXPECT_TRUE(read_groups(rig.state).empty());

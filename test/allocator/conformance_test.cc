@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What every policy of the registry must do. A new row of the registry is tested without changes
-// here.
+// Checks that every policy in the registry must pass. A new row of the registry is tested without
+// changes here.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -82,7 +82,7 @@ class OnShape : public testing::TestWithParam<std::tuple<const Policy*, ModelSha
   [[nodiscard]] const ModelShape& shape() const { return std::get<1>(GetParam()); }
 };
 
-// Runs one check by its number. Each check is a test of its own, so they run in parallel.
+// Runs one check by its number. Each check is a separate test, so checks run in parallel.
 void run_check(std::size_t number, const Policy& policy, const ModelShape& shape) {
   ASSERT_LT(number, checks().size());
   const Check& check = checks()[number];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The rules of the CR1.5 posting, one by one.
+// Tests the rules of the CR1.5 posting one by one.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -48,7 +48,7 @@ TEST_F(Cr15, TakesTheHighestOrderThatAGroupCanServe) {
 TEST_F(Cr15, WithinAnOrderTheFirstGroupOfTheListWins) {
   free_runs(fs, 12, 4, 140, 5);
   free_runs(fs, 5, 4, 130, 5);
-  EXPECT_EQ(ask(8).result.group, 5u);  // loaded first, so it is first on the list
+  EXPECT_EQ(ask(8).result.group, 5u);  // the group was loaded first, so it is first on the list
 }
 
 TEST_F(Cr15, IsNotReachedWhenCr1Finds) {
@@ -143,7 +143,7 @@ TEST_F(Cr15, AStripeLongerThanAGroupIsNone) {
   EXPECT_EQ(ask(8).goal.len, 128u);
 }
 
-// `count` groups of a list that cannot serve the shortest goal, then one that can.
+// The list has `count` groups that cannot serve the shortest goal, and then one that can.
 TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   for (const std::uint32_t count : {31u, 32u}) {
     ModelFs many({.name = "many", .groups = 40, .block_bits = 12, .clusters_per_group = 2048});
@@ -159,7 +159,7 @@ TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   }
 }
 
-// Lists are by the order of the length; this goal is beyond the last list.
+// There is a list for each order of lengths. This goal is longer than the last list covers.
 TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   tunables.mb_group_prealloc = 131072;
   tunables.mb_cr1_5_max_trim_order = 8;
@@ -172,8 +172,7 @@ TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   EXPECT_EQ(d.goal_len, 131072u);
 }
 
-// One free extent of 600 clusters without an aligned chunk of the goal's order, so CR0 finds
-// nothing.
+// The free extent of 600 clusters has no aligned chunk of the goal's order, so CR0 finds nothing.
 TEST_F(Cr15, TheScanByStripeTakesTheWholeGoal) {
   tunables.mb_stripe = 16;
   fs.free(3, 100, 600);
@@ -245,7 +244,7 @@ TEST_F(Cr15, RestoresTheGoalBeforeCr2) {
   free_runs(fs, 6, 4, 30, 40);
   const Decision d = ask(8);
   EXPECT_TRUE(went_on(d));
-  // CR2 wants as many free clusters as the whole goal has, so only group 6 qualifies.
+  // CR2 needs as many free clusters as the whole goal, so only group 6 qualifies.
   EXPECT_EQ(d.result.group, 6u);
   EXPECT_EQ(counters()[Criterion::cr2].extents_scanned, 40u);
 }
@@ -307,13 +306,13 @@ TEST(Criteria, ExtentsPerCriterionAddUp) {
     const allocator::Counters& c = rig.allocator.counters();
     std::uint64_t sum = 0;
     for (const auto& per : c.by_criterion) sum += per.extents_scanned;
-    EXPECT_LE(sum, c.extents_scanned) << policy->name;  // a hit at the goal belongs to no criterion
+    EXPECT_LE(sum, c.extents_scanned) << policy->name;  // a hit at the goal has no criterion
     EXPECT_GE(sum + c.goal_hits, c.extents_scanned) << policy->name;
     EXPECT_GT(sum, 0u);
   }
 }
 
-// Read-ahead. Groups 0 to 7 are one flex group and thus the first batch.
+// Tests read-ahead. Groups 0 to 7 are one flex group, so they are the first batch.
 struct Prefetch : testing::Test {
   Prefetch() : fs(model_shape("blocks_4k_forty_groups")) {}
   std::string loaded_by(std::string_view policy, bool read_before = false) {
@@ -357,7 +356,8 @@ TEST_F(Prefetch, EveryBatchIsFinished) {
   EXPECT_EQ(loaded("legacy"), 8u) << "the last batch alone";
 }
 
-// No group is loaded, and no group has an extent of the goal's length unless made good.
+// No group is loaded. No group has an extent of the goal's length, except those that a test gives
+// one.
 struct Cr15Cold : testing::Test {
   Cr15Cold() : fs(model_shape("blocks_4k_forty_groups")) {
     fs.fill();
@@ -367,9 +367,10 @@ struct Cr15Cold : testing::Test {
     free_runs(fs, group, 1300, 700, 1);
     fs.free(group, 4, 1996);
   }
-  // A large file each time. The goal is where the last file ended, at first in group 0.
+  // Requests blocks for a large file. The goal is where the last file ended, or in group 0 for the
+  // first file.
   Decision ask() { return ask(3 * kMiB, 0); }
-  // A small file with a goal of its own.
+  // Requests blocks for a small file with its own goal.
   Decision ask_from(std::uint32_t group) { return ask(32 * kKiB, group); }
   Decision ask(std::uint64_t size, std::uint32_t goal) {
     if (!rig) rig.emplace("cr1.5", fs);
@@ -414,7 +415,7 @@ TEST_F(Cr15Cold, LooksAtTheFirstGroupOfABatchOnly) {
   EXPECT_FALSE(rig->state.group(16).need_init);
 }
 
-// Batches that begin with a full group follow when all others are loaded.
+// Batches that begin with a full group are read after all others.
 TEST_F(Cr15Cold, ACursorFindsTheRest) {
   fs.use(8, 0, 2048);
   make_good(12);

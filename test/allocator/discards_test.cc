@@ -81,9 +81,9 @@ TEST(Discards, ReachToTheRightAndNotToTheLeft) {
   Mounted fs;
   fs.take(0, 50, 10);
   fs.take(0, 70, 10);
-  fs.free(0, 55, 5);  // 60 to 69 have been free all the time
+  fs.free(0, 55, 5);  // 60 to 69 were free from the start
   fs.commit();
-  fs.free(0, 50, 5);  // blocks to the right are free by now
+  fs.free(0, 50, 5);  // the blocks after these are free by now
   fs.commit();
   fs.model.send_discards(Discards::kAll);
   EXPECT_EQ(fs.sent(), (Sent{{50 + 5, 15}, {50 + 0, 20}})) << "in the order of the commits";
@@ -123,7 +123,7 @@ TEST(Discards, WithoutAJournalAreWhatIsFreed) {
   EXPECT_EQ(fs.sent().size(), 2u);
 }
 
-// While the device is told of a run, nobody can allocate it.
+// While a discard of a run is sent to the device, the run cannot be allocated.
 TEST(Discards, TheLastRunStaysInUseUntilTheNextCall) {
   Mounted fs;
   fs.take(0, 100, 100);
@@ -150,8 +150,8 @@ TEST(Discards, TheLastRunStaysInUseUntilTheNextCall) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// A recorded result shows that the range had been given back. So does a free, which only a trace
-// that lies can have.
+// A recorded result in the range shows that the range has been returned. So does a free in it,
+// which only a false trace can have.
 TEST(Discards, WhatShowsThatARangeWasGivenBack) {
   Mounted fs;
   fs.take(0, 100, 100);
@@ -174,7 +174,8 @@ TEST(Discards, WhatShowsThatARangeWasGivenBack) {
   EXPECT_TRUE(fs.model.state().check(5).empty());
 }
 
-// A group that becomes full while its only run is sent returns to the end of its list.
+// A group becomes full while its only free run is being discarded. Afterwards it returns to the end
+// of its list.
 TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   DiscardingFs fs;
   Tunables tunables = defaults_for(fs.source.geometry);
@@ -256,7 +257,7 @@ TEST(Fitrim, WithoutAJournalAFreeShowsAtOnce) {
   EXPECT_EQ(fs.trim(0, 1), 4u);
 }
 
-// Clusters of a preallocation are in use. Their return does not clear the trimmed mark.
+// Clusters of a preallocation count as in use. Releasing them does not clear the trimmed mark.
 TEST(Fitrim, APreallocationThatIsGivenBackDoesNotShow) {
   Trimmed fs;
   EXPECT_EQ(fs.trim(0, 1), 3u);
@@ -301,7 +302,7 @@ TEST(Fitrim, GoesOnWithWhatIsFreeByThen) {
   EXPECT_TRUE(fs.trimmed(0));
 }
 
-// The worker also marks a group as trimmed, when all its clusters come back at once.
+// The worker also marks a group as trimmed if all of its clusters are freed at once.
 TEST(Fitrim, TheWorkerMakesAGroupTrimmed) {
   Trimmed fs;
   fs.take(1, 4, 1020);

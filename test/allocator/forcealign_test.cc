@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// forcealign as posted in March 2025, rule by rule. extsize is 4 clusters of 4 KiB.
+// Tests forcealign as posted in March 2025, rule by rule. extsize is 4 clusters of 4 KiB.
 #include <gtest/gtest.h>
 
 #include "support/full_groups.h"
@@ -75,7 +75,7 @@ TEST_F(Forcealign, DoesNotTryTheGoal) {
   EXPECT_EQ(d.result.start % d.goal.len, 0u);
 }
 
-// A file of 3 MiB has a goal of 2 MiB. The posting does not try less.
+// A file of 3 MiB has a goal of 2 MiB. The posting does not try a shorter one.
 TEST_F(Forcealign, FailsWithoutTheNormalisedGoal) {
   fs.free(3, 4, 400);
   start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which groups a search looks at, and which of them it loads.
+// Tests which groups a search considers, and which of them it loads.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -107,7 +107,7 @@ TEST_F(SearchTest, ReadAheadLoadsABatchFromTheGoalOn) {
   EXPECT_EQ(loaded(rig->state), "0 1 18 19 ") << "around the end";
 }
 
-// The next rung starts the same batch, finds that it was read, and has nothing to finish.
+// The next criterion starts the same batch, finds that it was read, and has nothing to finish.
 TEST_F(SearchTest, ABatchThatTheNextRungMeetsAgainIsForgotten) {
   make(shape(0));
   tunables.mb_prefetch = 4;
@@ -146,7 +146,7 @@ TEST_F(SearchTest, WhatWasMadeForAnInodeIsNotRead) {
 
 TEST_F(SearchTest, FastRungsReadAheadUpToALimit) {
   make(shape(0));
-  for (std::uint32_t group = 0; group < 20; ++group) fs->use(group, 0, 2044);  // four stay free
+  for (std::uint32_t group = 0; group < 20; ++group) fs->use(group, 0, 2044);  // leaves four free
   tunables.mb_prefetch = 2;
   tunables.mb_prefetch_limit = 3;
   tunables.mb_optimize_scan = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where Linux 6.5, 6.12.117, 6.14 and 7.3.4 decide differently from 6.1, rule by rule.
+// Tests the rules in which other kernels differ from 6.1, one by one: Linux 6.5, 6.12.117, 6.14 and
+// 7.3.4.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -35,7 +36,7 @@ struct Kernels : FullGroups {
   }
 };
 
-// A group that leaves its class and returns is last on a list, but has its old place in a set.
+// A group that leaves its class and returns is last on a list, but gets its old place in a set.
 TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   for (const std::uint32_t group : {3u, 7u, 12u}) free_runs(fs, group, 4, 600, 2);
   for (const auto& [policy, second] :
@@ -49,7 +50,7 @@ TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   }
 }
 
-// Up to 5.15.70 the tree is asked even before the goal's group.
+// Up to 5.15.70, a search uses the tree even before the goal's group.
 TEST_F(Kernels, TheTreeMayBeAskedBeforeTheGoal) {
   tunables.mb_max_linear_groups = 0;
   free_runs(fs, 3, 4, 400, 1);
@@ -60,13 +61,13 @@ TEST_F(Kernels, TheTreeMayBeAskedBeforeTheGoal) {
     start(policy);
     EXPECT_EQ(ask(metadata_request(300, goal)).result.group, group) << policy;
   }
-  // One group is walked first.
+  // With one linear group, the goal's group is searched first.
   tunables.mb_max_linear_groups = 1;
   start("linux-5.15.33");
   EXPECT_EQ(ask(metadata_request(300, goal)).result.group, 7u);
 }
 
-// Up to 5.15.70 each change moves a group to the end of its list by largest chunk.
+// Up to 5.15.70, each change moves a group to the end of its list for the largest order.
 TEST_F(Kernels, AGroupMayLoseItsPlaceOnAListWithoutANewOrder) {
   tunables.mb_max_linear_groups = 0;
   for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 3);
@@ -78,7 +79,7 @@ TEST_F(Kernels, AGroupMayLoseItsPlaceOnAListWithoutANewOrder) {
   }
 }
 
-// Up to 5.15.32 files with extents walk.
+// Up to 5.15.32, searches for files with extents walk.
 TEST_F(Kernels, TheIndexMayServeFilesWithoutExtentsAlone) {
   tunables.mb_max_linear_groups = 0;
   free_runs(fs, 7, 4, 600, 1);
@@ -90,8 +91,8 @@ TEST_F(Kernels, TheIndexMayServeFilesWithoutExtentsAlone) {
   }
 }
 
-// After a walk of all groups in the last criterion, its number is incremented, and the hit counts
-// there.
+// After a walk of all groups in the last criterion, the kernel increments the criterion's number,
+// so the hit counts past the last one.
 TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   free_runs(fs, 3, 4, 30, 1);
   free_runs(fs, 7, 4, 20, 1);
@@ -138,7 +139,8 @@ TEST_F(Kernels, GroupsWhoseLocksAreHeldAreLeftForOthers) {
   EXPECT_EQ(counters().groups_left, 0u);
 }
 
-// All classes are searched in the groups from the goal's on before any group in front of it.
+// All classes are searched in the groups from the goal's group on. Groups before it come
+// afterwards.
 TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
   fs.free(2, 4, 1100);   // largest chunk: 512
   fs.free(15, 4, 2044);  // largest chunk: 1024
@@ -162,8 +164,8 @@ TEST_F(Kernels, BestAvailTrimsOrderByOrder) {
   EXPECT_EQ(counters()[Criterion::best_avail].hits, 1u);
 }
 
-// A stock trace shows the goal that best-avail has trimmed but not the goal before, so several file
-// sizes lead to the same decision. They differ in how many groups CR1 looked at.
+// A stock trace shows the goal after best-avail has trimmed it, but not the goal before. So several
+// file sizes lead to the same decision. They differ in the number of groups that CR1 considers.
 TEST_F(Kernels, OfSizesThatLeadToTheSameDecisionCr1LooksAtOtherGroups) {
   free_runs(fs, 3, 4, 200, 5);
   for (const char* policy : {"linux-6.5", "linux-6.14", "linux-6.12", "linux-7.3"}) {
@@ -197,7 +199,8 @@ TEST_F(Kernels, BestAvailGoesNoFurtherThanItsLimit) {
   EXPECT_EQ(d.goal.len, kGoal) << "the goal is whole again";
 }
 
-// With all orders and a goal longer than the longest, there is room for every class.
+// best-avail tries every class if it trims a goal beyond the longest order by all orders. Their
+// list must have space for all of them.
 TEST_F(Kernels, AGoalBeyondEveryOrderMayBeTrimmedToOneCluster) {
   tunables.mb_best_avail_max_trim_order = 64;
   for (const ModelShape& any : model_shapes()) {
@@ -252,7 +255,7 @@ TEST_F(Kernels, ShortExtentsAreSteppedOverInTheFastCriteria) {
   start();
   const Decision d = ask(metadata_request(300, 0));
   EXPECT_EQ(d.criterion, Criterion::cr1);
-  // A run is examined in pieces: each is as many buddy chunks as cover the goal.
+  // A free extent is examined in pieces. Each piece has as many buddy chunks as cover the goal.
   EXPECT_EQ(counters()[Criterion::cr1].extents_scanned, d.found);
   EXPECT_GE(d.result.start, 100u);
   start("linux-6.1");
@@ -263,12 +266,12 @@ TEST_F(Kernels, LinearGroupsAreSoManyWithTheGoalsOwn) {
   fs.free(2, 4, 1100);
   tunables.mb_max_linear_groups = 2;
   (void)ask(metadata_request(512, 0));
-  // Groups 0 and 1 are walked. Group 2 counts in its class and again when it is looked at.
+  // Groups 0 and 1 are walked. Group 2 counts in its class and again when it is searched.
   EXPECT_EQ(counters()[Criterion::cr0].groups_considered, 4u);
 }
 
-// With as many linear groups as there are groups, the kernel has moved on to the next criterion. It
-// asks that one's classes without another walk.
+// If all groups are linear groups, a complete walk leads to the next criterion. The kernel then
+// uses the classes of that criterion, without another walk.
 TEST_F(Kernels, OnceRoundAllGroupsLeadsToTheNextCriterionsClasses) {
   free_runs(fs, 7, 4, 200, 5);
   tunables.mb_max_linear_groups = 20;
@@ -309,8 +312,8 @@ TEST_F(Kernels, AsManyStreamGoalsAsAQuarterOfTheGroupsAtMost) {
   EXPECT_EQ(ask_large(300, 0, 26).goal.group, 0u);
 }
 
-// An inode's preallocations are in a tree by file block. The highest is released first, and none is
-// trimmed.
+// An inode's preallocations are in a tree by file block. The highest is released first, and their
+// number is not limited.
 TEST_F(Kernels, AnInodesPreallocationsAreKeptByFileBlock) {
   free_runs(fs, 3, 4, 1000, 2);
   tunables.mb_max_inode_prealloc = 0;
@@ -338,8 +341,8 @@ TEST_F(Kernels, PreallocatedCountsWhatTheRequestTakesToo) {
   EXPECT_EQ(before.result.len, counters().preallocated + 100);
 }
 
-// A group that best-avail suggested from a list without success is a bad suggestion. The next call
-// continues with the goal as the last one left it.
+// best-avail uses the lists. A suggested group that cannot serve the request would count as a bad
+// suggestion.
 TEST_F(Kernels, BestAvailAsksTheLists) {
   free_runs(fs, 7, 4, 200, 5);
   start("linux-6.5");
@@ -366,9 +369,9 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
   }
 }
 
-// 6.5 tries best-avail for every request, even when the goal cannot be trimmed. Later kernels try
-// it for requests without HINT_DATA only after CR1 has looked at as many groups as there are. Those
-// that keep sets do not even then.
+// 6.5 tries best-avail for every request, even if the goal cannot be trimmed. Later kernels with
+// lists try it for requests without HINT_DATA only after CR1 has considered as many groups as
+// exist. Kernels with sets never do.
 TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
   ModelShape shape = Kernels::shape();
   shape.extents = false;
@@ -393,8 +396,8 @@ TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
   }
 }
 
-// A group without an aligned extent is searched for any other. 6.5 does not do that, and its lists
-// suggest the group again until there were as many looks as groups.
+// In a group without an aligned extent, kernels search for any other extent. 6.5 does not, and its
+// lists suggest the group again until as many groups have been considered as exist.
 TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
   fs.free(3, 16 + 1, 20);
   tunables.mb_stripe = 16;
@@ -410,8 +413,8 @@ TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
   }
 }
 
-// CR0 uses up mb_prefetch_limit, so CR1 reads nothing. 6.5 then finishes as many groups as CR0's
-// batch has, but those in front of the group where CR1 began.
+// CR0 uses up mb_prefetch_limit, so CR1 reads nothing. 6.5 then finishes a batch of the length of
+// CR0's batch, but it consists of the groups before the one where CR1 began.
 TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
   for (std::uint32_t group = 0; group < 20; ++group)
     group == 12 ? fs.free(group, 100, 600) : fs.free(group, 4, 1);
@@ -446,7 +449,7 @@ TEST_F(Kernels, AWalkMayPutTheGoalBack) {
   }
 }
 
-// A walk that finds something has not gone round all groups.
+// A walk that finds an extent does not reach the last group.
 TEST_F(Kernels, AWalkThatFindsKeepsItsGoal) {
   free_runs(fs, 7, 4, 600, 3);
   tunables.mb_optimize_scan = 0;
@@ -470,7 +473,7 @@ TEST_F(Kernels, FullGroupsMayStayListed) {
     const Decision d = ask(metadata_request(512, 0));
     EXPECT_EQ(d.criterion, Criterion::cr1) << policy;
     EXPECT_EQ(d.result.group, 7u) << policy;
-    // The goal's group, the full group, and group 7 twice: from the list and when it is looked at.
+    // The goal's group, the full group, and group 7 twice: on the list and when it is searched.
     EXPECT_EQ(counters()[Criterion::cr1].groups_considered - before, 3u + full) << policy;
     for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
     // A group that stayed on its list keeps its old place when clusters are free again.
@@ -480,8 +483,8 @@ TEST_F(Kernels, FullGroupsMayStayListed) {
   }
 }
 
-// The request is for blocks 100 to 249 and the goal has 512, but the find has 200. At the goal's
-// start it covers the request's start but not its end.
+// The request is for blocks 100 to 249 and the goal has 512 blocks, but the search finds 200. At
+// the goal's start, these cover the request's start but not its end.
 TEST_F(Kernels, AShortFindIsKeptAtTheGoalsStartByOneOfTwoRules) {
   free_runs(fs, 7, 4, 200, 5);
   for (const auto& [policy, at, served] :
@@ -494,7 +497,7 @@ TEST_F(Kernels, AShortFindIsKeptAtTheGoalsStartByOneOfTwoRules) {
     EXPECT_EQ(d.goal.logical, 0u) << policy;
     EXPECT_EQ(d.len, served) << policy;
     for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
-    // The find serves the next request for blocks that it covers.
+    // The found extent serves the next request for blocks that it covers.
     allocator::Request next = data_request(20, 1, 3 * kMiB);
     next.logical = at == 0 ? 0 : 250;
     const Decision hit = ask(next);
@@ -526,7 +529,8 @@ TEST(Policies, AReleaseFitsThePolicyOfItsRange) {
   for (const char* no : {"", "6", "6.", "x6.5", "6.5.x", "99999999999.1"}) EXPECT_EQ(fits(no), "");
 }
 
-// Distributions that print no stable release may have any of the series.
+// Distributions whose release does not include the stable release may have any release of the
+// series.
 TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
   const auto fits = [](std::string_view policy, std::string_view release) {
     return allocator::stands_for(*allocator::find_policy(policy), release);
@@ -543,7 +547,7 @@ TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
        {"linux-5.15.0", "linux-5.15.71", "linux-5.15.113", "linux-5.15.154", "linux-5.15"})
     EXPECT_TRUE(fits(policy, "5.15.0-139-generic")) << policy;
   EXPECT_FALSE(fits("linux-6.1", "5.15.0-139-generic"));
-  // A vendor of another line, after an upstream release.
+  // This vendor's release begins like an upstream release.
   EXPECT_TRUE(fits("linux-5.15", "5.15.0-200.131.27.el8uek.x86_64"));
   EXPECT_FALSE(fits("el8", "5.15.0-200.131.27.el8uek.x86_64"));
 }
@@ -554,7 +558,7 @@ TEST(Policies, ABuildNamesItsPolicy) {
   EXPECT_EQ(allocator::find_policy("el9_3"), allocator::find_policy("linux-6.1.0"));
   EXPECT_EQ(allocator::find_policy("el9_9"), nullptr);
   EXPECT_TRUE(allocator::other_names(*allocator::find_policy("el9_4")).empty());
-  // A name must mean one policy.
+  // Each name must select one policy.
   std::set<std::string_view> names;
   for (const allocator::Policy* policy : allocator::policies()) {
     EXPECT_TRUE(names.insert(policy->name).second) << policy->name;

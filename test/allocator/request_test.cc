@@ -87,8 +87,8 @@ TEST(SizeSteps, FollowTheTable) {
            StepCase{12, 8 * kMiB, SizeStep::m8},
            StepCase{12, 8 * kMiB + 1, SizeStep::large},
            StepCase{12, 100 * kMiB, SizeStep::large},
-           // The kernel bounds a chunk by 2 << block_bits blocks. Thus 1K blocks never get past the
-           // 2 MiB step, and 2K blocks never past the 4 MiB step.
+           // The kernel limits a chunk to 2 << block_bits blocks. So 1K blocks never exceed the 2
+           // MiB step, and 2K blocks never exceed the 4 MiB step.
            StepCase{10, kMiB, SizeStep::m1},
            StepCase{10, 100 * kMiB, SizeStep::m4},
            StepCase{11, 4 * kMiB, SizeStep::m4},
@@ -121,7 +121,7 @@ struct GoalCase {
   std::uint32_t goal_logical, goal_len;
 };
 
-// Without neighbours and preallocations, only the step decides.
+// Without neighbours and preallocations, only the size step determines the goal.
 TEST(Normalize, GoalOfEachStep) {
   for (const GoalCase& c : {
            GoalCase{12, 0, 1, SizeStep::k16, 0, 4},
@@ -136,8 +136,8 @@ TEST(Normalize, GoalOfEachStep) {
            GoalCase{12, 1500, 10, SizeStep::m8, 1024, 1024},
            GoalCase{12, 5000, 10, SizeStep::large, 4096, 2048},
            GoalCase{12, 5000, 2048, SizeStep::large, 4096, 2048},
-           // Requests of more than 8 MiB stay as they are, but 4K blocks and smaller never get past
-           // the 8 MiB step.
+           // Requests of more than 8 MiB stay unchanged, but blocks of 4K and less never exceed the
+           // 8 MiB step.
            GoalCase{12, 5000, 2049, SizeStep::large, 4096, 2048},
            GoalCase{13, 5000, 1025, SizeStep::large, 5000, 1025},
            GoalCase{10, 0, 1, SizeStep::k16, 0, 16},
@@ -212,7 +212,8 @@ TEST(Normalize, ADistantLeftNeighbourGivesNoGoal) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
   bench.request.left_logical = 520;
-  const Normalized near = bench.run(700, 2, SizeStep::m4);  // 512 to 1023, of which 521 on are free
+  const Normalized near =
+      bench.run(700, 2, SizeStep::m4);  // the chunk is 512 to 1023; blocks from 521 on are free
   EXPECT_EQ(near.goal.logical, 521u);
   EXPECT_EQ(near.goal.len, 503u);
   EXPECT_EQ(near.flags, mb::hint_try_goal);
@@ -264,7 +265,7 @@ TEST(Normalize, TouchesButDoesNotCrossPreallocations) {
   Bench bench(geometry_of(12));
   bench.prealloc(2, 4);     // blocks 2 to 5
   bench.prealloc(40, 8);    // blocks 40 to 47
-  bench.prealloc(100, 50);  // not in the way
+  bench.prealloc(100, 50);  // does not overlap the goal
   const Normalized n = bench.run(10, 2, SizeStep::k256);
   EXPECT_TRUE(n.consistent);
   EXPECT_EQ(n.goal.logical, 6u);
@@ -308,7 +309,7 @@ TEST(Normalize, EndsWithTheLargestFile) {
   EXPECT_EQ(n.goal.len, 511u);
 }
 
-// Kernels before 5.4.244, 5.10.181, 5.15.113 and 6.1.30.
+// Kernels before 5.4.244, 5.10.181, 5.15.113 and 6.1.30 lose this place.
 TEST(Normalize, APlaceNextToANeighbourMayBeLost) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
@@ -335,10 +336,11 @@ TEST(PlaceInGoal, EachKernelHasItsOwnPlace) {
   };
   for (const Placement at : {Placement::over_end, Placement::over_start})
     EXPECT_EQ(place(470, 10, 64, at), 448u) << "at the goal's end";
-  // A find at the goal's start covers the start of the request, and not its end.
+  // An extent at the goal's start covers the start of the request, but not its end.
   EXPECT_EQ(place(60, 10, 64, Placement::over_end), 60u);
   EXPECT_EQ(place(60, 10, 64, Placement::over_start), 0u);
-  // The window: the length to spare, the distance to the goal's start, the find's own alignment.
+  // The window depends on the spare length, the distance to the goal's start, and the alignment of
+  // the extent.
   EXPECT_EQ(place(470, 10, 64, Placement::window), 448u);
   EXPECT_EQ(place(60, 10, 64, Placement::window), 6u);
   EXPECT_EQ(place(40, 10, 64, Placement::window), 0u);
@@ -393,7 +395,7 @@ TEST(ModeBySize, ClosedFilesThatEndHereGetNoPreallocation) {
   EXPECT_EQ(mode_by_size(g, t, last, unknown), Mode::stream);
 }
 
-// Up to 5.10 and 5.15.70.
+// Kernels up to 5.10, and 5.15 up to 5.15.70.
 TEST(ModeBySize, OldKernelsGiveSmallClosedFilesWhatTheyAskFor) {
   const state::MountedGeometry g = geometry_of(12);
   const allocator::Tunables t;

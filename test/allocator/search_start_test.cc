@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where searches begin: rotalloc, as posted for Linux 6.18.6 in February 2026, and its opposite.
+// Tests where searches begin: with rotalloc, as posted for Linux 6.18.6 in February 2026, and with
+// its opposite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +33,8 @@ struct SearchStart : FullGroups {
     r.goal = fs.geometry().first_block(group);
     return rig->allocator.allocate(r);
   }
-  // Requests the next clusters of a file whose first thousand end just before `cluster` of `group`.
-  // The goal of up to 24 clusters is there.
+  // Requests the next clusters of a file whose first thousand clusters end just before `cluster` of
+  // `group`. The goal of up to 24 clusters is at `cluster`.
   Decision append(std::uint32_t len, std::uint32_t group, std::uint32_t cluster) {
     Request r = data_request(20, len, 3 * kMiB);
     r.logical = 1000;
@@ -73,8 +74,8 @@ TEST_F(SearchStart, TheCursorMovesOnAndComesRound) {
   EXPECT_EQ(ask().result.group, 3u);
 }
 
-// The cursor serves streams, small files and metadata. A request that a preallocation serves is not
-// a search.
+// Streams, small files and metadata share the cursor. A request that a preallocation serves does
+// not search.
 TEST_F(SearchStart, AllSearchesShareTheCursor) {
   for (const std::uint32_t group : {3u, 12u}) free_runs(fs, group, 4, 600, 3);
   for (const char* policy : kRotating) {
@@ -107,8 +108,7 @@ TEST_F(SearchStart, ASearchThatFindsNothingPutsTheCursorBack) {
   }
 }
 
-// The posting also moves the goal of a growing file, so such a file stays in one piece only by
-// luck.
+// The posting also moves the goal of a growing file, so such a file stays contiguous only by luck.
 TEST_F(SearchStart, WhetherAFileGoesOnBehindItsLastBlock) {
   fs.free(3, 1200, 300);
   fs.free(12, 4, 512);
@@ -128,7 +128,7 @@ TEST_F(SearchStart, WhetherAFileGoesOnBehindItsLastBlock) {
   }
 }
 
-// Without a stream, the moved goal keeps its place in the group and is tried there.
+// Without a stream, the moved goal keeps its position within the group, and is tried there.
 TEST_F(SearchStart, AMovedGoalIsTriedAtItsPlaceInTheCursorsGroup) {
   fs.free(3, 600, 1000);
   fs.free(12, 4, 512);
@@ -156,7 +156,8 @@ TEST_F(SearchStart, LowAddressesAreUsedAgainFirst) {
   EXPECT_EQ(ask_large(300, 9, 22).goal.group, 0u);
 }
 
-// The result is the first group with room from the request's starting group on, around the end.
+// The result is the first group with room, searching from the request's starting group and wrapping
+// around at the last group.
 TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
   const std::vector<std::uint32_t> roomy = {2, 9, 15};
   for (const std::uint32_t group : roomy) fs.free(group, 512, 1024);
@@ -179,7 +180,7 @@ TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
       begun.insert(from);
     }
     EXPECT_GT(begun.size(), 15u) << "numbers that follow each other are far apart";
-    // A stream goes on where it was, and a goal that is free is still used.
+    // A stream continues at its own goal, and a free goal is still used.
     EXPECT_EQ(ask_large(300, 9).goal.group, 0u);
     EXPECT_EQ(append(8, 9, 700).result.start, 700u);
   }

@@ -118,7 +118,8 @@ TEST(Tunables, AMountLineIsHeldToTheSameLimits) {
   EXPECT_EQ(t.mb_stripe, 16u);
 }
 
-// The conformance suite shows for every policy that a tunable that it does not read has no effect.
+// The conformance suite checks for every policy that a tunable has no effect if the policy does not
+// read it.
 TEST(Tunables, BelongToThePoliciesThatReadThem) {
   const auto reads = [](std::string_view policy, std::string_view name) {
     for (const TunableInfo& info : tunable_table())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Each rule on a capture where it holds and on one where it does not. A rule that holds is proved:
-// with its cause taken away, most of the difference is gone.
+// Tests each rule on a capture where it holds and on one where it does not. If a rule holds, the
+// test proves it: without the cause, most of the difference disappears.
 #include "app/causes.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Compared {
   [[nodiscard]] std::span<const replay::Run> runs() const { return comparison_.runs; }
   [[nodiscard]] const replay::Run& run(std::size_t i) const { return comparison_.runs[i]; }
   [[nodiscard]] const results::Why& why(std::size_t i) const { return *report().runs[i].why; }
-  // The cause by that name of the figure; null if it does not hold.
+  // Returns the cause of this name for the figure, or null if it does not hold.
   [[nodiscard]] const results::Cause* find(std::size_t i, std::string_view name, Figure of) const {
     const auto& causes = why(i).causes;
     const auto at = std::find_if(causes.begin(), causes.end(), [&](const results::Cause& cause) {
@@ -55,7 +55,7 @@ class Compared {
     });
     return at == causes.end() ? nullptr : &*at;
   }
-  // The second run's steps by the first run's.
+  // Returns the second run's steps divided by the first run's.
   [[nodiscard]] double steps_ratio() const {
     return *results::number_of(report::steps_per_request(report().runs[1])) /
            *results::number_of(report::steps_per_request(report().runs[0]));
@@ -70,7 +70,7 @@ class Compared {
   Comparison comparison_;
 };
 
-// How much of a difference is left, as a part of its logarithm.
+// Returns how much of a difference remains, as a fraction of its logarithm.
 double left_of(double with, double without) {
   return std::abs(std::log(without)) / std::abs(std::log(with));
 }
@@ -100,7 +100,7 @@ TEST(Causes, LostGroupGoal) {
   const Compared holds("posting-256g.e4c", {"linux-7.3-group-goal", "linux-7.3"});
   expect_cause(holds.find(1, "lost-group-goal", Figure::steps), "linux-7.3", 107.3);
   expect_cause(holds.find(1, "lost-group-goal", Figure::extents), "linux-7.3", 105.5);
-  // The policy that keeps the goal has no such step at all.
+  // The policy that keeps the goal has no steps for this reason.
   const auto& kept = holds.run(0).engine->find<replay::SearchReasons>()->steps();
   EXPECT_EQ(kept[static_cast<std::size_t>(replay::Reason::lost_goal)], 0u);
   const Compared elsewhere("midfrag-256g.e4c", {"linux-7.3-group-goal", "linux-7.3"});
@@ -201,7 +201,7 @@ TEST(Causes, AccountForEveryStep) {
   }
 }
 
-// A kernel's code reports no steps. Here a model stands for it.
+// A kernel's code reports no steps. Here a model takes the place of a kernel.
 TEST(Causes, AreMissingOfKernels) {
   const std::vector<std::string_view> policies = {"linear", "legacy"};
   for (const std::size_t kernel : {0u, 1u}) {

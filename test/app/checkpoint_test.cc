@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A run that begins at a checkpoint against the run that the checkpoint was taken of.
+// Compares a run that begins at a checkpoint with the run from which the checkpoint was taken.
 #include "replay/checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,8 @@ std::vector<Event> all_events(const Inputs& inputs) {
   }
 }
 
-// One line for each decision: what the model did, and whether the kernel's result took its place.
+// Records a line for each decision: the model's decision, and whether the kernel's result replaced
+// it.
 class DecisionLines final : public replay::Account {
  public:
   bool decided(const replay::Decided& one) override {
@@ -74,7 +75,7 @@ replay::Setup setup_of(const Inputs& inputs, const allocator::Policy& policy) {
   return setup;
 }
 
-// What the state holds that a checkpoint keeps, and the bitmaps.
+// Returns the parts of the final state that a checkpoint stores, and the bitmaps.
 std::string end_of(OrderSearch& run) {
   const auto last = Checkpoint::take(run, {});
   std::string out = last.ok() ? last->text() : last.error().message;
@@ -88,9 +89,9 @@ std::string end_of(OrderSearch& run) {
   return out;
 }
 
-// The start image of a moment, and the checkpoint as a capture holds it.
+// The bitmaps of a moment, and the checkpoint as a capture stores it.
 struct Moment {
-  std::uint64_t event = 0;  // the last one before it
+  std::uint64_t event = 0;  // the last event before it
   std::size_t decisions = 0;
   std::string text;
   std::vector<std::vector<std::uint64_t>> words;
@@ -123,7 +124,7 @@ struct Whole {
   std::vector<Moment> moments;
 };
 
-// Follows all events, and keeps about so many moments.
+// Follows all events, and keeps about `moments` moments.
 Whole follow_all(const Inputs& inputs, const allocator::Policy& policy,
                  const std::vector<Event>& events, std::size_t moments) {
   replay::WarmStart warm;
@@ -158,7 +159,7 @@ Whole follow_all(const Inputs& inputs, const allocator::Policy& policy,
   return out;
 }
 
-// Follows the events behind the moment, and expects what the whole run did there.
+// Follows the events after the moment, and expects the same decisions and end as in the whole run.
 void expect_same(const Inputs& inputs, const allocator::Policy& policy,
                  const std::vector<Event>& events, const Whole& whole, const Moment& moment) {
   SCOPED_TRACE(fmt::format("{} behind event {} of {}", policy.name, moment.event, events.size()));
@@ -195,8 +196,8 @@ void expect_same(const Inputs& inputs, const allocator::Policy& policy,
 
 class Captures : public testing::TestWithParam<std::string_view> {};
 
-// Under the policy that decides like the recorded kernel, and under others, whose decisions the
-// recorded ones replace.
+// Uses the policy that decides like the recorded kernel, and other policies, whose decisions are
+// replaced by the recorded ones.
 TEST_P(Captures, GoOnFromACheckpointAsTheWholeRunDoes) {
   const test::Opened opened{std::string(GetParam())};
   const Inputs& inputs = opened.inputs;
@@ -214,7 +215,7 @@ TEST_P(Captures, GoOnFromACheckpointAsTheWholeRunDoes) {
   EXPECT_GT(moments, 10u);
 }
 
-// A damaged checkpoint is refused, or it is some state.
+// A damaged checkpoint is refused, or results in some valid state.
 TEST(Checkpoint, WithstandsDamage) {
   const test::Opened opened{"churn-stripe-5.15.e4c"};
   const Inputs& inputs = opened.inputs;

@@ -36,9 +36,9 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   };
   add(1, 1000, 1100);
   add(2, 1500, 1600);
-  add(3, 1700, 0);  // its answer is unknown
+  add(3, 1700, 0);  // the time of its answer is unknown
   add(4, 1800, 2000);
-  add(6, 1900, 1950);  // it came before the previous request was answered
+  add(6, 1900, 1950);  // it was made before the previous request was answered
   add(7, 2300, 2400);
   const Thinking out = thinking_of(rows);
   EXPECT_EQ(out.ns, (std::vector<std::uint64_t>{0, 0, 400, 100, 100, 0, 0, 300}));
@@ -93,7 +93,7 @@ TEST(ManyWriters, APaceIsParsed) {
     EXPECT_FALSE(parse_think_scale(wrong).ok()) << wrong;
 }
 
-// A pace takes the place of the recorded pauses, or scales them; each differs by up to a half.
+// A pace replaces the recorded pauses or scales them. Each pause differs from it by up to a half.
 TEST(ManyWriters, PausesHaveThePace) {
   Thinking thinking;
   thinking.ns.assign(3000, 1000);
@@ -113,7 +113,7 @@ TEST(ManyWriters, PausesHaveThePace) {
   for (const std::uint64_t ns : pauses_of(thinking, {0, 1})) EXPECT_EQ(ns, 0u);
 }
 
-// How many requests one writer and many make per second at a pace.
+// Compares the requests per second of one writer and of many at a pace.
 TEST(ManyWriters, AFasterProgramAsksFaster) {
   const test::Opened opened("discard-7.3.e4c");
   const auto outcomes = [&](const contention::Pace& pace) {
@@ -157,7 +157,7 @@ TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   EXPECT_TRUE(compare(spec, opened.inputs, opened.listener).ok());
 }
 
-// The locks of frees are noted if somebody wants them, and the others stay as they are.
+// The locks of frees are recorded on request. Those of allocations do not change.
 TEST(ManyWriters, AFreeHoldsTheGroupThatItFreesIn) {
   test::Opened opened("corpus/mail-1k-aged.e4c");
   replay::Session session = opened.session();
@@ -186,7 +186,7 @@ TEST(ManyWriters, AFreeHoldsTheGroupThatItFreesIn) {
   EXPECT_GT(notes[0].ns, notes[0].steps[1].ns);
 }
 
-// A model records its lock operations, whoever decides.
+// A model records its lock operations under every policy.
 TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
   test::Opened opened("corpus/mail-1k-aged.e4c");
   const Inputs& inputs = opened.inputs;

@@ -29,8 +29,8 @@ std::map<std::string, Best>& results() {
   return all;
 }
 
-// Uses a child process: this process has to stay small, because a child's peak memory starts with
-// its parent's.
+// Makes the image in a child process. This process has to stay small, because a child's peak memory
+// starts with its parent's.
 bool make_image(const std::string& path, const std::string& size) {
   const auto made = test::run({MAKE_FRAGMENTED, path, "--size", size, "--min-free", "40",
                                "--max-free", "160", "--min-used", "100", "--max-used", "506",
@@ -91,7 +91,7 @@ struct Subject {
   std::string path;
 };
 
-// Commands come first, because allocations of the library would count as theirs.
+// Commands are measured first, because memory that the library allocates would count as theirs.
 void declare_all(const std::vector<Subject>& subjects) {
   for (const auto& [size, path] : subjects) {
     declare_command("freefrag/" + size, {E4REPLAY, "freefrag", path});

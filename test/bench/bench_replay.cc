@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Measures e4replay as a process on the bundled captures: time of verify and replay, memory on a 1
-// TiB image, and many points on one thread. Prints each figure beside its target; fails if a target
+// TiB image, and many points on one thread. Prints each figure with its target; fails if a target
 // is missed.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ struct Best {
   double peak_kb = 0;
 };
 
-// The fastest of several runs. All must succeed (verify: agree).
+// Returns the fastest of several runs. All must succeed (verify must agree).
 Best best_of(int runs, const std::vector<std::string>& argv) {
   Best best;
   for (int i = 0; i < runs; ++i) {
@@ -40,7 +40,7 @@ bool verdict(const char* what, double got, const char* unit, double target) {
   return met;
 }
 
-// Decisions per second of one thread that replays `requests` at many points.
+// Returns the decisions per second of one thread that replays `requests` requests at many points.
 double rate_of_points(const std::string& image, const std::string& trace, double requests) {
   constexpr int kPoints = 64, kRuns = 3;
   const auto seconds = [&](int points) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Measures sweeps of a bundled capture: the speed of two threads against one, and the memory of
-// many points at once. Prints each figure beside its target; fails if a target is missed.
+// many points at once. Prints each figure with its target; fails if a target is missed.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -38,7 +38,7 @@ Took measured(const std::vector<std::string>& argv) {
   return {outcome.seconds, cpu_of_children() - before, outcome.peak_kb};
 }
 
-// Points from `first` on, all different.
+// Returns the command for `points` different points, beginning with number `first`.
 std::vector<std::string> words(const std::string& capture, int first, int points, int threads) {
   return {E4REPLAY,
           "sweep",
@@ -54,8 +54,8 @@ Took sweep(const std::string& capture, int points, int threads) {
   return measured(words(capture, 1, points, threads));
 }
 
-// Two processes at once, each with half of the points and one thread: the best speed of two threads
-// on this machine now, whatever else it does.
+// Runs two processes at once, each with half of the points and one thread. That shows the best
+// possible speed of two threads under the present load of this machine.
 Took two_processes(const std::string& capture, int points) {
   std::string script;
   for (const int first : {1, 1 + points / 2}) {

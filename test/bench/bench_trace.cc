@@ -36,7 +36,8 @@ std::size_t drain(EventSource& source, std::vector<Event>* keep = nullptr) {
   }
 }
 
-// One file written block by block: nodelalloc captures consist almost only of this.
+// Returns events of one file that is written block by block. nodelalloc captures consist almost
+// only of these.
 std::vector<Event> synthetic() {
   std::vector<Event> out;
   for (std::uint32_t i = 0; i < 150'000; ++i) {
@@ -144,7 +145,7 @@ void BM_Cursor(benchmark::State& state) {
 }
 BENCHMARK(BM_Cursor)->Unit(benchmark::kMillisecond);
 
-// Binary records as a live recorder has them: those of a small recording, repeated.
+// Decodes binary records like those of a live recorder: the records of a small recording, repeated.
 void BM_DecodeRecords(benchmark::State& state) {
   const auto source = open_bytes(TRACE_DATA "/dat-7-series.dat", {});
   if (!source.ok()) give_up(source.error());
@@ -170,7 +171,7 @@ void BM_DecodeRecords(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodeRecords);
 
-// From the file to a packed trace, as at the start of a replay; decompression has its own thread.
+// Reads a file into a packed trace, as at the start of a replay. Decompression has its own thread.
 void BM_LoadPackedFile(benchmark::State& state) {
   const char* path = std::getenv("E4R_BENCH_TRACE");
   if (path == nullptr) return state.SkipWithError("needs E4R_BENCH_TRACE");

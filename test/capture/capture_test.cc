@@ -28,7 +28,7 @@ std::vector<Event> some_events(std::size_t count) {
   return out;
 }
 
-// Writes a capture without an image. `killed`: it stops before the end, after all events were
+// Writes a capture without an image. If `killed`, stops before the end, after all events were
 // flushed.
 std::string write(const test::TempDir& dir, const std::vector<Event>& events, bool killed) {
   std::string path = dir.file(killed ? "killed.e4c" : "whole.e4c");
@@ -77,11 +77,12 @@ TEST(Capture, GivesBackWhatWasWritten) {
   EXPECT_NE(capture->notes().front().find("5 events were lost"), std::string::npos);
 }
 
-// The same few events again and again: no recording unpacks to so many times its size.
+// The same few events are repeated so often that the capture unpacks to many more times its size
+// than any recording.
 TEST(Capture, ThatUnpacksToFarMoreThanARecordingIsRefused) {
   const test::TempDir dir;
   std::vector<Event> few = some_events(1000);
-  // Far apart, so that each takes many bytes before it is packed.
+  // The values are far apart, so that each event takes many bytes before it is packed.
   for (std::size_t i = 0; i < few.size(); ++i) {
     few[i].ino = i % 2 == 0 ? 1 : UINT64_MAX / 3;
     few[i].time_ns = i % 2 == 0 ? 1 : UINT64_MAX / 5;
@@ -134,8 +135,8 @@ TEST(Capture, IsNotWrittenOverAFile) {
   EXPECT_NE(again.error().message.find("is there already"), std::string::npos);
 }
 
-// A file damaged anywhere is refused or has an Error in its events. A file truncated anywhere
-// delivers what is left.
+// A file damaged anywhere is refused, or reading its events gives an Error. A file truncated
+// anywhere gives the remaining events.
 TEST(Capture, DamageNeverGoesUnnoticed) {
   const test::TempDir dir;
   std::ifstream in(write(dir, some_events(2000), false), std::ios::binary);

@@ -82,7 +82,8 @@ TEST(Container, SkipsWhatIsNotWantedAndChecksItAllTheSame) {
   EXPECT_FALSE(status.ok());
 }
 
-// Truncated anywhere, it delivers the whole parts before the cut and says that it is truncated.
+// A container truncated anywhere gives the complete parts before the cut and reports that it is
+// truncated.
 TEST(Container, CutAnywhereGivesWhatCameBefore) {
   Parts parts = some_parts();
   parts[1].second.resize(5000);

@@ -25,7 +25,7 @@ struct Work {
   std::vector<allocator::LockNotes> notes;  // for each request
   std::vector<std::uint64_t> think_ns;      // before each request
   std::vector<std::uint64_t> ino;           // the inode of each request
-  std::vector<allocator::LockNotes> frees;  // before each request, as far as they go
+  std::vector<allocator::LockNotes> frees;  // before each request; may be shorter
 };
 
 // Serves the requests and records their order.
@@ -120,8 +120,8 @@ TEST(Contention, TheSecondWaitsUntilTheFirstLetsGo) {
   WorkOf all;
   all.request(0, 0, group(1), 10, 60, 70).request(1, 0, group(1), 20, 30, 40);
   const SimulationOutcome out = simulate(all.work(), 2, 2);
-  // The first holds the lock from 10 to 60. The second comes at 20, holds it from 60 to 70, ends at
-  // 80.
+  // The first writer holds the lock from 10 to 60. The second requests it at 20, holds it from 60
+  // to 70, and ends at 80.
   EXPECT_EQ(out.ns, 80u);
   ASSERT_EQ(out.waits.size(), 1u);
   EXPECT_EQ(out.waits[0].name, "lock");
@@ -145,7 +145,8 @@ TEST(Contention, ReadersShareAndWaitBehindAWriterWhoCameFirst) {
       .request(2, 0, kOther, 20, 40, 40)
       .request(3, 0, kOther, 25, 35, 35, What::share);
   const SimulationOutcome out = simulate(all.work(), 4, 4);
-  // The writer comes at 20 and holds the lock from 50 to 70. The last reader waits behind it.
+  // The writer requests the lock at 20 and holds it from 50 to 70. The last reader waits for the
+  // writer.
   EXPECT_EQ(out.all_waits().count, 2u);
   EXPECT_EQ(out.all_waits().ns, (50u - 20) + (70 - 25));
   EXPECT_EQ(out.ns, 80u);
@@ -229,7 +230,7 @@ TEST(Contention, WhoWaitsForAMutexLeavesTheCpu) {
   EXPECT_EQ(out.cpu_wait_ns, 0u);
 }
 
-// A slice that runs out during a request ends with the request.
+// A time slice that runs out during a request is extended to the end of the request.
 TEST(Contention, ARequestKeepsItsCpu) {
   WorkOf all;
   const auto longer = static_cast<std::uint32_t>(2 * Machine::kSliceNs);
@@ -364,7 +365,7 @@ TEST(Contention, LocksThatDeadlockAreSeen) {
   EXPECT_EQ(simulate(all.work(), 1, 1).requests, 2u);
 }
 
-// Adds a request that searches group 1 and marks clusters in it, and takes 40.
+// Adds a request that takes 40 ns: it searches group 1 and marks clusters in it.
 WorkOf& search_and_mark(WorkOf& all, std::uint64_t ino, std::uint64_t think,
                         What searches = What::tries) {
   const std::uint16_t name = all.name("group");
@@ -396,7 +397,7 @@ TEST(Contention, WhoSearchedElsewhereMovesOnlyWhatItUses) {
   WorkOf all;
   const std::uint16_t name = all.name("group");
   search_and_mark(all, 0, 0);
-  // A preallocation serves this request, so it only marks.
+  // A preallocation serves this request, so the request only marks clusters.
   all.add(1, 1000, {{group(1), 0, name, What::take}, {group(1), 10, name, What::let_go}}, 10);
   search_and_mark(all, 0, 2000);  // the buddy is still on this CPU
   Server served(all.work(), 2);
@@ -428,13 +429,14 @@ TEST(Contention, WhoWaitsForAGroupHasItMoved) {
   search_and_mark(all, 1, 5, What::take);
   Server served(all.work(), 2);
   const SimulationOutcome out = *simulate(served, 2, Machine{2, {70, 30}});
-  // The second comes at 5 and holds the group from 10 to 90. The first comes at 20 to mark.
+  // The second writer comes at 5 and holds the group's lock from 10 to 90. The first comes at 20 to
+  // mark clusters.
   EXPECT_EQ(out.all_waits().ns, 5u + 70);
   EXPECT_EQ(out.busy_ns, 5u + 2 * 40 + 100 + 100);
 }
 
-// Any work: every request is served, in the same way each time, and never before its writer can
-// make it.
+// With any work, every request is served, in the same way each time, and never before its writer
+// can make it.
 TEST(Contention, ServesWhateverWorkThereIs) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed);
