@@ -212,8 +212,7 @@ TEST(Normalize, ADistantLeftNeighbourGivesNoGoal) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
   bench.request.left_logical = 520;
-  const Normalized near =
-      bench.run(700, 2, SizeStep::m4);  // the chunk is 512 to 1023; blocks from 521 on are free
+  const Normalized near = bench.run(700, 2, SizeStep::m4);  // chunk: 512 to 1023; 521 on are free
   EXPECT_EQ(near.goal.logical, 521u);
   EXPECT_EQ(near.goal.len, 503u);
   EXPECT_EQ(near.flags, mb::hint_try_goal);

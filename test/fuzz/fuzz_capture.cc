@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A capture with arbitrary parts: reads it, opens its start image, and follows its trace from a
-// warm start. It must not crash, and every invariant of the state must hold. The input is a list of
-// parts, each with a kind, a length of two bytes and the bytes; the fuzzer adds the frames with
+// Reads a capture with arbitrary parts, opens its start image, and follows its trace from a warm
+// start. Nothing may crash, and every invariant of the state must hold. The input is a list of
+// parts. Each part is a kind, a length of two bytes and the bytes; the fuzzer adds the frames with
 // their checksums.
 #include <sys/mman.h>
 #include <unistd.h>

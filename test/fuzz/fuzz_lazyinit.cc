@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Runs the commands of tune2fs-lazy on damaged file systems (lazyinit/hostile_tables.h): no crash,
-// a refused command writes nothing, and other commands write only what they are for.
+// Runs the commands of tune2fs-lazy on damaged file systems (lazyinit/hostile_tables.h). No command
+// may crash, a refused command must write nothing, and other commands must write only what their
+// purpose requires.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An image and a trace that need not belong together, drawn field by field (support/pair.h): no
-// crash, and every invariant of the state holds afterwards.
+// Replays a trace on an image that need not belong to it, both drawn field by field
+// (support/pair.h). Nothing may crash, and every invariant of the state must hold afterwards.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

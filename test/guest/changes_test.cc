@@ -43,7 +43,7 @@ class ChangesTest : public TreeTest {
        "git format-patch -1 --stdout >../patch && git checkout -q first");
   }
   [[nodiscard]] Tree tree() const { return *look_at_tree(tree_); }
-  // The content of a file in the overlay; "-" if it does not exist.
+  // Returns the contents of a file in the overlay, or "-" if it does not exist.
   [[nodiscard]] std::string made(const std::string& path) const {
     const auto text = read_file(overlay_ + "/" + path);
     return text.ok() ? *text : "-";
@@ -104,7 +104,7 @@ TEST_F(ChangesTest, CommitsMakeTwoTreesWhateverIsCheckedOut) {
   expect_base();
 }
 
-// git warns about line ends that it would change, and goes on.
+// git warns about line endings that it would change, and continues.
 TEST_F(ChangesTest, WarningsOfGitAreNoFiles) {
   change();
   write("fs/ext4/super.c", "int super;\nint more;\r\n");
@@ -117,7 +117,7 @@ TEST_F(ChangesTest, WarningsOfGitAreNoFiles) {
                                              "fs/ext4/super.c", "include/linux/gone.h"}));
 }
 
-// make compares the times of files, so a file that changes back must get a new time.
+// make compares the times of files, so a file that gets its old contents back must get a new time.
 TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   change();
   const auto trees = with_patch(tree(), patch_);
@@ -126,7 +126,7 @@ TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   const fs::path file = overlay_ + "/fs/ext4/mballoc-tree.c";
   const auto changed = fs::last_write_time(file);
   const auto unchanged = fs::last_write_time(overlay_ + "/fs/ext4/super.c");
-  // Another patch, which does not touch that file.
+  // This patch does not change the file of the first patch.
   std::ofstream(patch_)
       << "--- a/fs/ext4/super.c\n+++ b/fs/ext4/super.c\n@@ -1 +1 @@\n-int super;\n"
          "+int superb;\n";
@@ -139,7 +139,7 @@ TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   EXPECT_GT(fs::last_write_time(overlay_ + "/fs/ext4/super.c"), unchanged);
 }
 
-// A vendor's mballoc.c in a tree near it.
+// If a vendor's mballoc.c has an mballoc.h in its directory, both are used.
 TEST_F(ChangesTest, AnotherMballocBringsItsHeader) {
   const std::string mballoc = dir_.file("vendor/mballoc.c");
   fs::create_directories(dir_.file("vendor"));

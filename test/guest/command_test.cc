@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests commands whose -p names a kernel, with a stand-in for the kernel.
+// Tests commands whose -p names a kernel, with a fake kernel.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 class KernelCommand : public testing::Test {
  protected:
-  // A stand-in whose file name selects its misbehaviour (fake_kernel.cc).
+  // Makes a fake kernel, whose file name selects its misbehaviour (fake_kernel.cc).
   std::string kernel(const std::string& name) {
     std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
     return dir_.file(name);
@@ -107,7 +107,7 @@ TEST_F(KernelCommand, GuessesAreCounted) {
   EXPECT_NE(read_file(html)->find("was open for writing were not recorded for"), std::string::npos);
 }
 
-// A review in which a kernel fails is not clean, and has a status of its own.
+// A review in which a kernel fails is not clean, and has a separate exit status.
 TEST_F(KernelCommand, AReviewSaysThatAKernelFailed) {
   const std::string policy = "kernel:" + kernel("warns");
   const test::Outcome done = e4replay({"review", "--force", "--no-progress", "--base", "legacy",
@@ -120,7 +120,8 @@ TEST_F(KernelCommand, AReviewSaysThatAKernelFailed) {
   EXPECT_EQ(document.at("worse").at(0).at("key").as_string(), "policy_failed");
 }
 
-// The worst case that there is, made as small as it goes, and written with what failed in it.
+// A failing kernel is the worst possible case. The hunt makes the case as small as possible, and
+// writes it with the failure.
 TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
   ::setenv("E4R_GUEST_PATIENCE", "1", 1);
   for (const char* name : {"dies", "hangs"}) {
@@ -141,7 +142,7 @@ TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
       EXPECT_NE(told.at("failed").as_string().find(why), std::string::npos) << told;
       EXPECT_TRUE(told.at("with").is_null());
     }
-    // The capture says at which decision, and a replay of it fails there.
+    // The capture names the decision that failed, and a replay of the capture fails there.
     const std::string replayed(document.at("capture").at("objective").at("failed").as_string());
     EXPECT_NE(replayed.find("(--explain "), std::string::npos) << replayed;
     expect_refused(e4replay({"replay", out, "-p", "kernel:" + dir_.file(name)}), why);
@@ -152,7 +153,7 @@ TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
   ::unsetenv("E4R_GUEST_PATIENCE");
 }
 
-// What --base does wrong says nothing of --with.
+// A failure of the --base kernel says nothing about --with.
 TEST_F(KernelCommand, AHuntSaysThatTheBaseFailed) {
   const std::string out = dir_.file("none.e4c");
   const test::Outcome done =
@@ -166,7 +167,8 @@ TEST_F(KernelCommand, AHuntSaysThatTheBaseFailed) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
-// Whatever a kernel answers, and wherever it writes: a line that says so, or an answer.
+// Whatever a kernel answers and writes, the command either succeeds or reports the failure in a
+// message.
 TEST_F(KernelCommand, NothingThatAKernelSaysDoesHarm) {
   ::setenv("E4R_GUEST_PATIENCE", "1", 1);
   int refused = 0;
@@ -184,7 +186,7 @@ TEST_F(KernelCommand, NothingThatAKernelSaysDoesHarm) {
   ::unsetenv("E4R_GUEST_PATIENCE");
 }
 
-// No kernel outlives the program that has started it, whatever it is at.
+// No kernel outlives the program that has started it, even a kernel that no longer reads requests.
 TEST_F(KernelCommand, ItEndsWithTheProgramThatIsKilled) {
   const std::string deaf = kernel("deaf");
   const auto running = [&] { return test::run({"pgrep", "-f", "^" + deaf}).status == 0; };

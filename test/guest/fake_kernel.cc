@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Stands in for a kernel with the driver: talks as it does, and hands out one block after the
-// other. What it does wrong is its file's name: dies, dies-later (at the sixth request), hangs,
-// never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
-// which is 512 already. One that is confused notes locks as no kernel does. One whose name begins
-// with "far" decides otherwise than the others, and takes 350 ns, or 900 when it is far-slow; what
-// a noisy one takes is as its process is. far-dies-again ends when it is run for the second time.
-// One that warns, or meets errors, does so at the sixth request; others answer what cannot be
-// (kAnswers), make the shared file shorter, count answers that nobody asked for, print without end,
-// or look at nothing any more (deaf). random-N answers at random, by that seed; scribbles-N writes
-// at random where it and its caller meet. One that is full has no space. One that says-sizes prints
-// the size and the writers of the inode of each request.
+// Replaces a kernel with the driver: it uses the same protocol, and allocates one block after the
+// other. The name of its file selects what it does wrong:
+// - dies, dies-later (at the sixth request), hangs, never-ready, twice (allocates blocks twice),
+//   free-fails.
+// - picky refuses `commit=` and mb_group_prealloc, which is 512 already.
+// - confused records locks in impossible ways.
+// - Names that begin with "far" decide differently from the others, and take 350 ns; far-slow takes
+//   900. The time of names that begin with "noisy" depends on the process. far-dies-again ends when
+//   it is run for the second time.
+// - warns and meets-errors do so at the sixth request.
+// - The names in kAnswers give impossible answers. Others shorten the shared file, count answers to
+//   requests that were not made, print without end, or stop reading requests (deaf).
+// - random-N gives random answers with seed N. scribbles-N writes random data into the memory that
+//   it shares with its caller.
+// - full has no space. says-sizes prints the size and the writers of the inode of each request.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -66,7 +70,7 @@ void note_locks(e4r_locks& to, bool confused) {
   to.events = E4R_LOCK_EVENTS + 9;
 }
 
-// The output of a kernel that warns, with the driver in the middle of the backtrace.
+// The output of a kernel with a warning. The driver is in the middle of the backtrace.
 constexpr const char* kWarning =
     "------------[ cut here ]------------\n"
     "WARNING: CPU: 0 PID: 1 at fs/ext4/mballoc-tree.c:5571 ext4_mb_new_blocks+0x1a/0x20\n"
@@ -81,7 +85,7 @@ constexpr const char* kWarning =
     " [<6001234b>] kernel_init+0x99/0x100\n"
     "Kernel panic - not syncing: kernel: panic_on_warn set ...\n";
 
-// An impossible answer, with the name of the stand-in that gives it.
+// An impossible answer, with the name of the fake kernel that gives it.
 struct Odd {
   const char* name;
   void (*make)(e4r_answer& answer);
@@ -101,7 +105,7 @@ constexpr Odd kAnswers[] = {
     {"odd-criterion", [](e4r_answer& a) { a.criterion = ~0U; }},
 };
 
-// The seed of "random-7"; 0: the name is another one.
+// Returns the seed in a name like "random-7", or 0 if the name does not begin with `kind`.
 std::uint32_t seed_of(const std::string& name, const std::string& kind) {
   return name.starts_with(kind) ? static_cast<std::uint32_t>(std::atoi(&name[kind.size()])) : 0;
 }
@@ -111,7 +115,7 @@ std::uint32_t drawn(std::uint32_t& state) {
   return state >> 8;
 }
 
-// A quarter of it may be what a kernel would say.
+// Fills an answer with random bytes, some of which are made plausible.
 std::int32_t random_answer(std::uint32_t& state, e4r_answer& answer) {
   for (std::size_t i = 0; i < sizeof(answer); ++i)
     reinterpret_cast<unsigned char*>(&answer)[i] = static_cast<unsigned char>(drawn(state));
@@ -122,7 +126,7 @@ std::int32_t random_answer(std::uint32_t& state, e4r_answer& answer) {
 }
 
 void scribble(std::uint32_t& state, e4r_shared& shared) {
-  constexpr std::size_t kHead = 16;  // what both look at first
+  constexpr std::size_t kHead = 16;  // the fields that both sides read first
   auto* const bytes = reinterpret_cast<char*>(&shared);
   for (int i = 0; i < 1000; ++i) {
     const std::size_t at =
@@ -142,7 +146,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       }
       if (name == "hangs") pause();
       if (name == "deaf") {
-        (void)fork();  // a host process of the kernel, which does not end with the first one
+        (void)fork();  // like a host process of the kernel that does not end with the first process
         for (;;) usleep(100000);
       }
       if (name == "warns" && next_block >= 5005) {
@@ -227,7 +231,7 @@ int main(int argc, char** argv) {
     answer = {};
     answer.error = serve(name, shared.ops[done % E4R_SLOTS], shared, answer);
     const bool asked = shared.ops[done % E4R_SLOTS].kind == E4R_ALLOCATE;
-    // The host has mapped the same file, so this must be impossible.
+    // The caller has mapped the same file, so shortening it must be impossible.
     if (asked && name == "shrinks" && ftruncate(fd, 0) == 0) std::fputs("it is shorter\n", stderr);
     if (asked && random != 0) answer.error = random_answer(random, answer);
     if (asked && scribbles != 0) scribble(scribbles, shared);

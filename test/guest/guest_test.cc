@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 class GuestTest : public testing::Test {
  protected:
-  // A copy of the fake kernel that does what its name says.
+  // Makes a copy of the fake kernel whose name selects its behaviour.
   std::string kernel(const std::string& name) {
     std::string path = dir_.file(name);
     std::filesystem::copy_file(FAKE_KERNEL, path);
@@ -238,7 +238,7 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   EXPECT_EQ((*namesake)->name, "kernel:" + dir_.file("other/good"));
 }
 
-// A patched kernel may have a model of its own.
+// A patched kernel may have a separate model.
 TEST_F(GuestTest, TheModelOfAKernelHasAsManyCriteria) {
   const auto ladder = [&](char criteria) {
     const std::string path = kernel(std::string("of-") + criteria);

@@ -125,7 +125,7 @@ TEST_F(KernelTest, WhatItHandsOutIsInUse) {
   EXPECT_EQ(before, after);
   ASSERT_TRUE((*kernel)->finish().ok());
   EXPECT_NE((*kernel)->account()->mb_stats.find("reqs: 2"), std::string::npos);
-  // Its process has ended.
+  // The kernel's process has ended.
   EXPECT_FALSE((*kernel)->status().ok());
 }
 
@@ -167,7 +167,7 @@ TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
     EXPECT_TRUE(is_kernels_fault((*kernel)->status().error()))
         << (*kernel)->status().error().message;
   }
-  // A goal of a stream since 6.17 names a group alone. A goal may be longer than a small group.
+  // Since 6.17 the goal of a stream is only a group. A goal may be longer than a small group.
   for (const char* name : {"odd-criterion", "stream-goal", "long-goal"}) {
     auto kernel = start(name);
     ASSERT_TRUE(kernel.ok());
@@ -176,7 +176,7 @@ TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
   }
 }
 
-// The size and writers of a stand-in inode as the kernel receives them.
+// Tests the size and the writers of an inode that the kernel receives with a request.
 TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   keep_consoles();
   using allocator::Mode;
@@ -282,7 +282,7 @@ TEST_F(KernelTest, GroupsAreUnknownWithoutMbStats) {
   }
 }
 
-// A wrong answer that comes while tunables are written is not forgotten.
+// A wrong answer that arrives while tunables are written is still reported.
 TEST_F(KernelTest, AWrongAnswerBeforeATunableIsSaid) {
   auto kernel = start("odd-group");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;

@@ -71,12 +71,12 @@ TEST_F(OverlayTest, SaysWhatTheTreeCallsWhatTheDriverReads) {
       << names();
   write("fs/ext4/ext4.h", "\tatomic64_t s_bal_cX_groups_considered[4];\n");
   EXPECT_NE(names().find("has no array s_bal_cX_hits"), std::string::npos) << names();
-  // 6.12 has both, so a tree that shows neither is not understood.
+  // 6.12 has both, so a tree with neither is refused.
   write("fs/ext4/ext4.h", "int others;\n");
   EXPECT_NE(names().find("has no array s_bal_cX_groups_considered"), std::string::npos) << names();
 }
 
-// Kernels before 5.15 lack some of what the driver uses.
+// Kernels before 5.15 lack some functions that the driver uses.
 TEST_F(OverlayTest, SaysWhatTheTreeLacks) {
   make_tree();
   const auto says = [&](const std::string& header, std::string_view macro) {

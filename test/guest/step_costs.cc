@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Measures what the steps of decisions cost in the code of a kernel, for the table in
-// src/allocator/step_clock.cc. The kernel replays each capture with its locks recorded. The figures
-// are means, or least squares where two steps are never apart. The kernel's model replays it too,
-// and must lock the same groups in the same order.
+// src/allocator/step_clock.cc. The kernel replays each capture, and its locks are recorded. The
+// figures are means, or least-squares fits where two steps always occur together. The kernel's
+// model also replays each capture, and must lock the same groups in the same order.
 //   step_costs KERNEL MODEL CAPTURE...    captures: .e4c, or IMAGE,TRACE
 // Exit status 1 if a request locks other groups.
 #include <cstdio>
@@ -51,7 +51,7 @@ struct Costs {
     return out;
   }
 
-  // Whether a buddy was generated: the lock of its group is then taken twice in a row.
+  // Whether a buddy was generated: then the lock of its group is taken twice in a row.
   static bool made_buddies(const std::vector<Hold>& held) {
     for (std::size_t i = 1; i + 1 < held.size(); ++i)
       if (held[i].group == held[i - 1].group) return true;
@@ -69,7 +69,8 @@ struct Costs {
     if (!row.considered || row.served != replay::ServedBy::search || held.size() < 2 ||
         made_buddies(held))
       return;
-    // The last hold marks, the one before it takes, all others searched without success.
+    // In the last hold the clusters are marked, in the one before it they are taken. All earlier
+    // holds were unsuccessful searches.
     const Hold& marked = held.back();
     const Hold& taken = held[held.size() - 2];
     double lost = 0;

@@ -11,7 +11,7 @@
 
 namespace e4r::guest {
 
-// What the driver reads of a stock tree's ext4.h.
+// The part of a stock tree's ext4.h that the driver reads.
 inline constexpr const char* kStockCounters =
     "\tatomic64_t s_bal_cX_groups_considered[4];\n\tatomic64_t s_bal_cX_hits[4];\n";
 

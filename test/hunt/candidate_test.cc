@@ -72,7 +72,7 @@ TEST(HuntSpace, OnOneStartTheWorkloadAndTunablesAreChosen) {
   ASSERT_TRUE(some.ok()) << some.error().message;
   const std::size_t left_out = place_of(all, "operations");
   ASSERT_EQ(some->parameters().size(), all.parameters().size() - left_out);
-  // Every parameter but those of the file system means the same in both.
+  // Every parameter except those of the file system is the same in both.
   for (std::size_t i = 0; i < some->parameters().size(); ++i) {
     EXPECT_EQ(some->parameters()[i].name, all.parameters()[i + left_out].name);
     Levels levels(some->parameters().size(), 0), same(all.parameters().size(), 0);
@@ -140,7 +140,7 @@ TEST(HuntObjective, ScoresAreAboveZeroForWhatIsWorse) {
   const results::Row& steps = **find_objective("steps");
   Trial more = trial_of(90, 390), less = trial_of(390, 90), same = trial_of(5, 5);
   ASSERT_TRUE(measure(steps, more));
-  EXPECT_DOUBLE_EQ(more.score, 2);  // of 90 + 10 and 390 + 10
+  EXPECT_DOUBLE_EQ(more.score, 2);  // the ratio of 390 + 10 to 90 + 10, as a logarithm
   ASSERT_TRUE(measure(steps, less));
   EXPECT_DOUBLE_EQ(less.score, -2);
   ASSERT_TRUE(measure(steps, same));
@@ -148,7 +148,7 @@ TEST(HuntObjective, ScoresAreAboveZeroForWhatIsWorse) {
   Trial longer = trial_of(100, 400);
   ASSERT_TRUE(measure(**find_objective("free_extents/avg_kb"), longer));
   EXPECT_DOUBLE_EQ(longer.score, -2);                     // longer free extents are better
-  EXPECT_FALSE(measure(**find_objective("ns"), longer));  // nobody took the time
+  EXPECT_FALSE(measure(**find_objective("ns"), longer));  // no time was measured
 }
 
 }  // namespace

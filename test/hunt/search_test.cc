@@ -71,7 +71,7 @@ TEST_F(HuntSearch, EndsWhenItIsTold) {
   EXPECT_EQ(found.error().message, "stopped");
 }
 
-// `enough` is not an error: the search returns its best case so far.
+// If `enough` stops the search, that is not an error: the search returns its best case so far.
 TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   std::atomic<int> asked = 0;
   options_.enough = [&asked] { return ++asked > 30; };
@@ -86,7 +86,7 @@ TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   EXPECT_LE(small->trials, 3u);
 }
 
-// The score adds a tenth of a step per request on both sides; the figure for people does not.
+// The score adds a tenth of a step per request to both sides. The figure that is printed does not.
 TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   Trial trial;
   trial.base.tally.requests = trial.with.tally.requests = 1000;
@@ -111,7 +111,7 @@ TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   EXPECT_EQ(times_text(&trial), "3 times");
 }
 
-// Both sides decided alike, so a difference in time is noise.
+// Both sides made the same decisions, so a difference in time is noise.
 TEST_F(HuntSearch, TimesOfWhatIsDecidedAlikeAreNoise) {
   const results::Row& ns = **find_objective("ns");
   Trial trial;
@@ -138,7 +138,7 @@ TEST_F(HuntSearch, TimesOfWhatIsDecidedAlikeAreNoise) {
   EXPECT_FALSE(trial.alike) << "steps are not times";
 }
 
-// The shrunk case still shows the difference, and a replay of its capture says the same.
+// The minimised case still shows the difference, and a replay of its capture gives the same result.
 TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   const auto found = search_in(0);
   ASSERT_TRUE(found.ok() && found->best);

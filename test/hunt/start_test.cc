@@ -25,7 +25,7 @@ Origin origin_of(std::uint32_t block_size) {
   return {.bytes = 64 << 20, .block_size = block_size};
 }
 
-// Longest run of free clusters, and their total, as libext2fs reads the image.
+// Returns the longest run of free clusters and the number of free clusters, read by libext2fs.
 std::pair<std::uint32_t, std::uint64_t> free_runs(const std::string& path,
                                                   std::uint32_t clusters_per_group) {
   std::uint32_t longest = 0;
@@ -51,7 +51,7 @@ TEST_F(HuntStart, NewFileSystemsAreMadeOnce) {
   EXPECT_EQ(images_.made(), 1);
 }
 
-// Ageing is what takes longest in a hunt: it ends as soon as somebody asks for it.
+// Ageing takes the longest time in a hunt, so it stops as soon as that is requested.
 TEST_F(HuntStart, AgeingEndsWhenItIsAskedTo) {
   Origin origin = origin_of(4096);
   origin.turnover = 100'000'000;  // percent
@@ -110,7 +110,7 @@ TEST_F(HuntStart, NoRoomForAnAgeIsNoError) {
   EXPECT_EQ(*start, nullptr);
 }
 
-// A real file system: its files stay, and those of a case get free inodes.
+// The image is a real file system. Its files stay, and the files of a case get free inodes.
 TEST_F(HuntStart, AnImageThatIsGivenIsUsedAsItIs) {
   const std::string path = images_.file("given.img"), files = images_.file("files");
   std::filesystem::create_directory(files);

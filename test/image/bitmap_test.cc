@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests bitmaps, geometry and metadata of images of every shape against libext2fs.
+// Compares bitmaps, geometry and metadata of images of every shape with libext2fs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

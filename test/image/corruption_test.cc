@@ -159,7 +159,7 @@ TEST_P(Corruption, TruncatedAnywhere) {
     const std::string want = size < 2048 ? "is not an ext4 image" : "is truncated";
     EXPECT_NE(image.error().message.find(want), std::string::npos) << image.error().message;
     if (size < 2048) continue;
-    std::filesystem::resize_file(path_, 8u << 20);  // makes the rest a hole, as the message advises
+    std::filesystem::resize_file(path_, 8u << 20);  // adds a hole, as the message advises
     try_open();
     std::filesystem::resize_file(path_, size);
   }
@@ -181,7 +181,7 @@ TEST(FirstDataBlock, IsOneWithBlocksOfOneKiBAndElseNone) {
   }
 }
 
-// A superblock that claims hundreds of millions of groups in an empty 16 TiB file.
+// The superblock claims hundreds of millions of groups in an empty 16 TiB file.
 TEST(Allocation, BoundedByWhatTheFileHolds) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Each fault of a group must be found, reported once and set aside; with `strict` it must be fatal.
+// Each fault of a group must be found and reported once, and must not affect other groups. With
+// `strict` it must be fatal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,7 +102,7 @@ TEST_F(Faults, BitmapThatCallsItsOwnMetadataFree) {
   expect_fault(4, GroupFault::bitmap_metadata);
 }
 
-// With flex_bg, kernels refuse such a bitmap only when an allocation meets the block.
+// With flex_bg, kernels refuse such a bitmap only if an allocation reaches the block.
 TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
   make("^metadata_csum,^uninit_bg");
   const auto before = Image::open(path_);
@@ -199,7 +200,7 @@ TEST_F(Faults, ManyAreOneWarning) {
   EXPECT_NE(image->warnings().front().find("and 2 more"), std::string::npos);
 }
 
-// The content at the place of an uninitialised group's bitmap is irrelevant.
+// The contents at the place of an uninitialised group's bitmap must be ignored.
 TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the disks that guests mount, against dumpe2fs and debugfs.
+// Compares the disks that guests mount with the output of dumpe2fs and debugfs.
 #include "image/superblock.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kJournal = 98 << 8 | 16;
 
-// The lines of dumpe2fs about free blocks.
+// Returns the lines of dumpe2fs about free blocks.
 std::string free_blocks(const std::string& path) {
   std::istringstream lines(test::run({"dumpe2fs", path}).out);
   std::string out;
@@ -29,7 +29,7 @@ std::string head(const std::string& path) {
   return test::run({"dumpe2fs", "-h", path}).out;
 }
 
-// A path to the file for other programs.
+// Returns a path to the file for other programs.
 std::string name_of(const Fd& file) {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.get());
 }

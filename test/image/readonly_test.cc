@@ -16,7 +16,7 @@
 namespace e4r::image {
 namespace {
 
-// The access modes of all descriptors through which this process has `path` open.
+// Returns the access modes of all descriptors through which this process has `path` open.
 std::vector<int> access_modes(const std::string& path) {
   std::vector<int> modes;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

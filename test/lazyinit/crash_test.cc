@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Power fails at any moment of zero_tables() on a real file system whose tables are full of old
-// data: e2fsck finds nothing, no flag is false, and another run does the rest.
+// Simulates power failures at any moment of zero_tables() on a real file system whose tables are
+// full of old data. Afterwards e2fsck must find no error, no flag may be false, and another run
+// must finish the work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +82,7 @@ class Crash : public testing::TestWithParam<Format> {
     before_ = load(path_);
   }
 
-  // All operations of a run from start to end.
+  // Records all operations of a run from start to end.
   std::unique_ptr<RecordingTarget> record(const ZeroOptions& options, bool syncs = true) {
     auto target = std::make_unique<RecordingTarget>(before_);
     if (!syncs) target->forget_syncs();
@@ -99,7 +100,7 @@ class Crash : public testing::TestWithParam<Format> {
     ASSERT_EQ(fsck.status, 0) << when << "\n" << fsck.out << fsck.err;
   }
 
-  // Runs again on the state after the crash: then every table is zero and flagged.
+  // Runs again on the state after the crash. Then every table must be zero and flagged.
   void expect_finishes(const Disk& disk, const std::string& when) {
     RecordingTarget target(disk);
     const auto tables = Tables::open(target, Target::Access::write);
@@ -114,7 +115,7 @@ class Crash : public testing::TestWithParam<Format> {
     expect_clean(when + ", finished");
   }
 
-  // Crashes at seeded points, with a check of the whole file system at each.
+  // Crashes at random points, and checks the whole file system after each.
   void crash(const RecordingTarget& target, std::uint64_t seed, int points) {
     Rng rng(seed);
     for (int i = 0; i < points; ++i) {
@@ -147,8 +148,8 @@ TEST_P(Crash, WithThreadsToo) {
   crash(*target, seed_of_run() + 1, kPoints / 3);
 }
 
-// Shows that the test can fail: without syncs, as if flags were flushed before their tables are
-// durable, the same crashes leave false flags, although e2fsck accepts all of them.
+// Shows that the test can fail. Without syncs, flags can reach the disk before their tables. Then
+// the same crashes leave false flags, although e2fsck accepts all of them.
 TEST_P(Crash, AFlagBeforeItsTableIsSeen) {
   const auto target = record({.sync_every = 300000}, false);
   Rng rng(seed_of_run());

@@ -13,7 +13,8 @@ namespace {
 
 class DeletedInodes : public ToolTest {
  protected:
-  // All tables are flagged; e2fsck counts the deleted inodes at the end as unused.
+  // Makes a file system with deleted inodes. All tables are flagged, and e2fsck counts the deleted
+  // inodes at the end as unused.
   void make_with_deleted(const std::string& shape) {
     make(shape);
     expect_done(tool({"finish", path_}));
@@ -26,8 +27,8 @@ class DeletedInodes : public ToolTest {
     const std::string key = "Inode size:";
     return std::stoull(header.substr(header.find(key) + key.size()));
   }
-  // The output of e2fsck when it reads the whole first table, as it does with a backup of the
-  // descriptors.
+  // Returns the output of e2fsck when it reads the whole first table, as it does with a backup of
+  // the descriptors.
   [[nodiscard]] Fsck fsck_of_all() const {
     const std::string all = copy("all");
     edit_descriptor(all, 0, true, [](DescriptorBytes d) {
@@ -59,7 +60,7 @@ TEST_F(DeletedInodes, AreNoLieAndE2fsckAgrees) {
     EXPECT_NE(verified.out.find("1 of them have deleted inodes ("), std::string::npos)
         << verified.out;
     EXPECT_EQ(fsck_of_all().status, 0) << fsck_of_all().text;
-    // Deleted, but with a checksum of another file system; or in use.
+    // The inode is deleted but has the checksum of another file system, or it is in use.
     const std::uint64_t at = reference_groups(path_)[0].table + (number - 1) * inode_size();
     const bool checksums = std::string(shape) != "inode_1024_uninit_bg";
     if (checksums) {
@@ -106,8 +107,8 @@ TEST_F(DeletedInodes, NothingFlaggedIsSaid) {
   EXPECT_EQ(verified.out.find("0 of 0"), std::string::npos) << verified.out;
 }
 
-// A directory of one completely full block: tune2fs has no room for its checksum, and asks for
-// e2fsck -fD.
+// A directory of one completely full block. tune2fs has no space for its checksum, and tells the
+// user to run e2fsck -fD.
 class FullDirectory : public ToolTest {
  protected:
   void make_full(const std::string& features) {
@@ -147,7 +148,7 @@ TEST_F(FullDirectory, EnableSaysWhatTune2fsAsksForAndLeavesNoLie) {
     ASSERT_LE(run({"e2fsck", "-fyD", path_}).status, 1);
     expect_done(tool({"enable", "--feature", "metadata_csum", path_}));
     expect_clean(path_);
-    // Commands that flag a table have zeroed it.
+    // Commands that flag a table must have zeroed it.
     expect_done(tool({"finish", path_}));
     EXPECT_TRUE(groups_not_zero(path_).empty());
     expect_done(tool({"verify", path_}));

@@ -68,7 +68,7 @@ struct Places {
   std::vector<Descriptor> groups;
 };
 
-// A place to overwrite; plausible numbers there are below `limit`.
+// A place to overwrite. Plausible numbers for it are below `limit`.
 struct Spot {
   std::uint64_t offset = 0;
   std::uint32_t limit = 256;
@@ -110,7 +110,7 @@ void spoil(Disk& disk, Draw& draw) {
   }
 }
 
-// Corrects the checksums of the superblock and of the descriptors for their contents.
+// Sets correct checksums of the superblock and of the descriptors.
 void repair_checksums(Disk& disk) {
   constexpr std::size_t kChecksum = offsetof(ext2_super_block, s_checksum);
   const std::uint32_t crc = crc32c(~0u, std::span(disk).subspan(kSuper, kChecksum));
@@ -344,7 +344,8 @@ std::string HostileTables::run_and_judge(const Drawn& drawn) {
   return problem;
 }
 
-// The disk stays unchanged, and the overlay shows the same result as the real run.
+// Checks a dry run: the disk must stay unchanged, and the overlay must show the same result as the
+// real run.
 std::string HostileTables::dry_run(const Drawn& drawn) {
   const std::time_t started = std::time(nullptr);
   after_ = disk_;

@@ -10,15 +10,16 @@
 
 namespace e4r::test {
 
-// Runs the commands of tune2fs-lazy on damaged file systems. The disks are small, one for each
-// layout of inode tables. They have files, and old data in the unused parts of the tables. Making
-// them takes a second.
+// Runs the commands of tune2fs-lazy on damaged file systems. There is a small disk for each layout
+// of inode tables, with files, and with old data in the unused parts of the tables. Making the
+// disks takes a second.
 class HostileTables {
  public:
   HostileTables();
 
   // Draws from the bytes: one of the disks; damage to its superblock, descriptors, inode bitmaps
-  // and tables; whether the checksums are corrected; and commands, in the steps of the tool.
+  // and tables; whether the checksums are corrected; and commands. Runs the commands in the same
+  // steps as the tool.
   //
   // Returns what went wrong: a refused command wrote something, a command wrote where it must not,
   // or it reported success without doing its work. Empty if nothing went wrong. Any bytes are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Damaged file systems under every command: findings of the fuzzer, and random damage.
+// Runs every command on damaged file systems: inputs that the fuzzer found, and random damage.
 #include "lazyinit/hostile_tables.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Concurrent runs of tune2fs-lazy, and runs on file systems in use.
+// Tests concurrent runs of tune2fs-lazy, and runs on file systems in use.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -20,8 +20,8 @@ namespace {
 
 class InUse : public ToolTest {
  protected:
-  // Two commands at once: one succeeds; the other succeeds after it, or names the process that
-  // holds the image.
+  // Runs two commands at once. One must succeed. The other must succeed after it, or name the
+  // process that holds the image.
   void run_pair(const std::vector<std::string>& a, const std::vector<std::string>& b) {
     auto first = std::async(std::launch::async, [&] { return tool(a); });
     const Outcome second = tool(b);
@@ -98,8 +98,8 @@ TEST_F(InUse, TheHolderIsNamed) {
   }
 }
 
-// flock(1) in its three forms: the child shares the lock, only flock holds it, or flock has left it
-// to the shell.
+// The caller locks the image with flock(1) in one of three ways: the child shares the lock, only
+// flock holds it, or the shell holds it after flock has ended.
 TEST_F(InUse, WhatACallerLockedIsLockedForUs) {
   make("default_1k");
   expect_done(run({"flock", path_, TUNE2FS_LAZY, "finish", path_}));
@@ -129,7 +129,7 @@ TEST_F(InUse, TwoCommandsUnderOneLockTakeTurns) {
   EXPECT_EQ(done_ + refused_, 10) << others_;
 }
 
-// If tune2fs-lazy is killed, its tune2fs must still hold the lock.
+// If tune2fs-lazy is killed, the tune2fs that it runs must still hold the lock.
 TEST_F(InUse, TheLockIsTheChildsToo) {
   make("default_1k");
   const std::string bin = file("bin");
@@ -223,7 +223,7 @@ TEST_F(InUseOnLoop, TheFileBehindADevice) {
   expect_clean(path_);
 }
 
-// Two device nodes of one device.
+// The device has two device nodes.
 TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
   make("default_1k");
   const LoopDevice loop(path_);

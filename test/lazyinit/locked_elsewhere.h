@@ -13,8 +13,8 @@
 
 namespace e4r::test {
 
-// Another process that holds a lock on a file during the object's lifetime. A lock of this process
-// itself would also count for its children.
+// A lock that another process holds on a file during the object's lifetime. A lock of this process
+// would also belong to its children.
 class LockedElsewhere {
  public:
   enum class As { flock, qemu };

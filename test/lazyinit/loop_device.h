@@ -5,8 +5,8 @@
 
 namespace e4r::test {
 
-// A loop device on a file during the object's lifetime. Needs root; makes a missing device node. If
-// attaching is not permitted, path() is empty and the test reports that it was skipped.
+// Attaches a loop device to a file during the object's lifetime. Needs root; makes a missing device
+// node. If attaching is not permitted, path() is empty, and the test reports that it was skipped.
 class LoopDevice {
  public:
   enum class Access { read_write, read_only };

@@ -106,7 +106,7 @@ TEST_F(Mke2fsLazy, DiscardGivesBlocksBack) {
   fill_with_junk();
   const auto made = make("nodiscard,itable_init=discard");
   ASSERT_EQ(made.status, 0) << made.err;
-  // Debian's mke2fs has no itable_init, so mke2fs-lazy does it.
+  // Debian's mke2fs has no itable_init, so mke2fs-lazy does the work.
   EXPECT_NE(made.out.find("mke2fs-lazy: done by mke2fs-lazy\n"), std::string::npos) << made.out;
   expect_clean();
   const Seen seen = look_at(path_);
@@ -117,8 +117,8 @@ TEST_F(Mke2fsLazy, DiscardGivesBlocksBack) {
   EXPECT_LT(allocated(), kSize - kTablesAndJournal + (1u << 20)) << "tables and journal are holes";
 }
 
-// mke2fs copies files after it has zeroed the blocks of the first inodes. Behind their inodes is
-// old data then.
+// mke2fs zeroes the blocks of the first inodes, and then copies files. So old data can follow the
+// inodes of these files.
 TEST_F(Mke2fsLazy, UnusedInodesBesideUsedOnesAreZero) {
   fill_with_junk();
   const std::string root = dir_.file("root");
@@ -136,7 +136,7 @@ TEST_F(Mke2fsLazy, UnusedInodesBesideUsedOnesAreZero) {
   EXPECT_EQ(seen, 1) << "the shape has a block that is used in part";
 }
 
-// A program that starts from a copy finds the same flags.
+// A program that reads a copy of the descriptors finds the same flags.
 TEST_F(Mke2fsLazy, CopiesHaveTheSameFlags) {
   const auto expect_same = [this](const std::string& keys) {
     fill_with_junk();
@@ -171,8 +171,8 @@ TEST_F(Mke2fsLazy, ProbeWritesOnlyTheTablesThatAreNotZero) {
   expect_clean();
 }
 
-// Debian 12's mke2fs does not check: tables of old data get flagged as zero, and e2fsck accepts
-// them.
+// Debian 12's mke2fs does not check the storage: it flags tables of old data as zero, and e2fsck
+// accepts them.
 TEST_F(Mke2fsLazy, StockBelievesWhatPrezeroedRefuses) {
   fill_with_junk();
   ASSERT_EQ(
@@ -289,7 +289,7 @@ TEST_F(Mke2fsLazy, OnADeviceWithOldData) {
   EXPECT_EQ(test::run({"e2fsck", "-fn", loop.path()}).status, 0);
 }
 
-// mke2fs does not even start.
+// mke2fs-lazy must not even start mke2fs.
 TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
   const Words make = {"-q", "-F", "-t", "ext4", "-E", "itable_init=zero", path_};
   ASSERT_EQ(lazy({"-q", "-t", "ext4", "-E", "itable_init=zero", path_, "32M"}).status, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// mke2fs-lazy and its mke2fs are killed at every system call. Then there is no file system, or its
-// journal holds no old data.
+// Kills mke2fs-lazy and its mke2fs at every system call. Afterwards there must be no file system,
+// or a file system whose journal has no old data.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -87,7 +87,7 @@ class MkfsKilled : public MkfsTest {
     return file.get() == 0x53 && file.get() == 0xef;
   }
 
-  // The number of runs that left a file system with old blocks in its journal.
+  // Returns the number of runs that left a file system with old blocks in its journal.
   int old_journals(Victim victim, const std::string& keys) {
     const std::string log = dir_.file("calls");
     fs::copy_file(junk_, path_, fs::copy_options::overwrite_existing);
@@ -133,8 +133,8 @@ TEST_F(MkfsKilled, AWordOnTheJournalIsTakenAtItsOwnRisk) {
   EXPECT_GT(old_journals(Victim::mke2fs_lazy, "nodiscard,lazy_journal_init=1,itable_init=zero"), 0);
 }
 
-// Killed at the entry of a system call: e2fsck accepts the result, no flag is false, and
-// tune2fs-lazy finishes it.
+// Kills mke2fs-lazy at the entry of a system call. Then e2fsck must accept the result, no flag may
+// be false, and tune2fs-lazy must finish the work.
 TEST_F(MkfsKilled, KilledWhileZeroing) {
   ASSERT_EQ(stock({"-q", "-t", "ext4", "-b", "1024", "-g", "2048", "-N", "65536", "-O", "^flex_bg",
                    "-E", "nodiscard,lazy_itable_init=1", path_})

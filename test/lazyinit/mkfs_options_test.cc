@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The options that mke2fs-lazy accepts, passes on, and refuses.
+// Tests the options that mke2fs-lazy accepts, passes on, and refuses.
 #include "lazyinit/mkfs_options.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ MkfsOptions parsed(const Words& words) {
   return options.ok() ? *options : MkfsOptions{};
 }
 
-// A file that is not zero, but whose zeros last.
+// An old file does not read as zeros, but zeros that are written to it last.
 constexpr Storage kOldFile = {.reads_as_zeros = false, .zeros_last = true};
 constexpr Storage kNewFile = {.reads_as_zeros = true, .zeros_last = true};
 constexpr Storage kDevice = {.reads_as_zeros = false, .zeros_last = false};
@@ -79,7 +79,7 @@ TEST(MkfsOptions, EveryKeyThatIsCompletedIsTaken) {
   }
 }
 
-// mke2fs 1.47.4 uses every list, 1.47.0 only the last. Both read a single list alike.
+// mke2fs 1.47.4 uses every list, 1.47.0 only the last one. Both read a single list in the same way.
 TEST(MkfsOptions, ListsBecomeOne) {
   EXPECT_EQ(handed_on({"-E", "stride=4", "-q", "-E", "itable_init=probe,nodiscard", "x"}),
             (Words{"-q", "-E", "stride=4,nodiscard," + kLazy, "x"}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// mke2fs-lazy by kind of storage: what it may discard first, what it writes, and in how many calls.
+// Tests mke2fs-lazy on several kinds of storage: the discards at the start, the writes, and the
+// number of calls.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 class MkfsStorage : public MkfsTest {
  protected:
-  // The number of times that a word occurs in strace's log.
+  // Returns the number of times that a word occurs in strace's log.
   static int count(const std::string& log, const std::string& word) {
     std::ifstream lines(log);
     int found = 0;
@@ -114,7 +115,8 @@ TEST_F(MkfsStorage, AnOldFileBecomesSparse) {
   EXPECT_LT(allocated(), 2u << 20);
 }
 
-// The tables of a flex group are one request, and flags cost one sync before and one after.
+// The tables of a flex group are zeroed by one request. Setting flags needs one sync before and one
+// after.
 TEST_F(MkfsStorage, NeighboursAreOneRequest) {
   std::ofstream(path_).close();
   fs::resize_file(path_, 256ull << 30);

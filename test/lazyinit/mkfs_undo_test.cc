@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class MkfsUndo : public MkfsTest {
  protected:
-  // A file system full of data that may be lost.
+  // Makes a file system full of data that the test may destroy.
   void SetUp() override {
     fill_with_junk();
     const std::string tree = dir_.file("tree");
@@ -81,7 +81,8 @@ TEST_F(MkfsUndo, WhereAsked) {
   }
 }
 
-// Ranges that read as zeros are not saved, but are still zeroed by the cheapest means.
+// Ranges that read as zeros are not saved in the undo file, but are still zeroed by the cheapest
+// means.
 TEST_F(MkfsUndo, HoldsNoZeros) {
   fs::resize_file(path_, 0);
   fs::resize_file(path_, kSize);
@@ -91,8 +92,8 @@ TEST_F(MkfsUndo, HoldsNoZeros) {
   EXPECT_LT(fs::file_size(file_), 4u << 20);
 }
 
-// libext2fs writes beyond a block of keys when it continues with a full one. In this case nothing
-// is written: the tables are left for later, and the undo file stays valid.
+// libext2fs would write beyond the end of a block of keys if the last one is full. In this case
+// mke2fs-lazy writes nothing: it does not initialise the tables, and the undo file stays valid.
 TEST_F(MkfsUndo, AFullBlockOfKeysIsLeftAlone) {
   const std::string padder = dir_.file("mke2fs");
   // Simulates a mke2fs that has written exactly as many keys as fit into a block.

@@ -14,9 +14,9 @@
 
 namespace e4r::test {
 
-// A lock that tests of several programs share. A new mount namespace has copies of all mounts, so
-// it keeps a file system mounted that another test has unmounted and then looks at. Such a test
-// takes the lock alone, as test/record/loop.sh does.
+// A lock that tests of several programs share. A new mount namespace has copies of all mounts. So
+// it can keep a file system mounted that another test has unmounted and then inspects. A test that
+// makes a namespace takes the lock exclusively, like test/record/loop.sh.
 class MountsLock {
  public:
   enum class How : int { shared = LOCK_SH, alone = LOCK_EX };

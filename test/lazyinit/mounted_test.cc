@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy on mounted file systems, and on tables that the kernel damages.
+// Tests tune2fs-lazy on mounted file systems, and on tables that the kernel leaves partly unzeroed.
 #include <ext2fs/ext2_fs.h>
 
 #include "lazyinit/loop_device.h"
@@ -11,8 +11,8 @@ namespace {
 
 class Mounted : public ToolTest {
  protected:
-  // The line of /proc/self/mountinfo with the options of the mount and of the file system, without
-  // numbers that a remount may change.
+  // Returns the line of /proc/self/mountinfo with the options of the mount and of the file system,
+  // without numbers that a remount may change.
   [[nodiscard]] std::string options() const {
     const Outcome found = run({"grep", " " + file("mnt") + " ", "/proc/self/mountinfo"});
     return found.out;
@@ -46,7 +46,7 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
   }
 }
 
-// If it is stopped before the thread is done, it still restores the mount option.
+// If `finish` is stopped before the thread is done, it still restores the mount option.
 TEST_F(Mounted, FinishThatIsStoppedPutsTheOptionBack) {
   make("default_1k");
   const LoopDevice loop(path_);
@@ -95,8 +95,8 @@ TEST_F(Mounted, WatchMeasuresUntilNothingIsLeft) {
   EXPECT_TRUE(last.starts_with("0 groups with 0 B left")) << watched.out;
 }
 
-// Such images come from other tools than mke2fs, and e2fsck accepts them. Kernels up to at least
-// 6.18 flag tables without having zeroed their last block.
+// Tools other than mke2fs make such images, and e2fsck accepts them. Kernels up to at least 6.18
+// flag these tables without having zeroed their last block.
 TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   make("default_4k");
   ASSERT_EQ(run({TAKE_INODES, path_, "8"}).status, 0);
@@ -105,7 +105,7 @@ TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   expect_status(tool({"status", path_}), 0, "end within a block");
   expect_status(tool({"verify", path_}), 0, "end within a block");
   const std::string other = copy("other");
-  // A group without unused inodes, which the kernel calls an error.
+  // The image has a group without unused inodes, for which the kernel reports an error.
   ASSERT_EQ(run({TAKE_INODES, other, "0"}).status, 0);
   expect_status(tool({"status", other}), 0, "EXT4-fs error");
   {

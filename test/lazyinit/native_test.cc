@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// When mke2fs or tune2fs does the work itself, and what it is told then. e2fsprogs/test/both runs
-// the programs.
+// Tests when mke2fs or tune2fs is run to do the work, and with which options. e2fsprogs/test/both
+// runs the real programs.
 #include "lazyinit/native.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// The list of mke2fs 1.47.4 with the series, cut short.
+// The beginning of the list that mke2fs 1.47.4 with the series prints.
 constexpr const char* kWithKey =
     "Valid extended options are:\n"
     "\tpacked_meta_blocks=<0 to disable, 1 to enable>\n"

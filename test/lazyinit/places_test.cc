@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy by the place of the file system: at an offset, by its label, where zeros may not
-// last, and where other hosts may use it.
+// Tests tune2fs-lazy on file systems in several places: at an offset, found by label, on storage
+// where zeros may not last, and on storage that other hosts may use.
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ constexpr int kShift = 1 << 20;
 
 class Places : public ToolTest {
  protected:
-  // The image, preceded by this many other bytes.
+  // Makes a copy of the image after other bytes; returns its path.
   std::string shifted() {
     std::string name = file("shifted");
     std::ofstream(name, std::ios::binary) << std::string(kShift, 'x');
@@ -104,7 +104,7 @@ TEST_F(Places, TablesGiveTheirBlocksBack) {
   expect_clean(other);
 }
 
-// A loop device on ext4 or xfs gives blocks back to its file; one on tmpfs has no such means.
+// A loop device on ext4 or xfs can free blocks of its file. A loop device on tmpfs cannot.
 TEST_F(Places, ADeviceGivesItsBlocksBack) {
   make("default_1k");
   expect_done(tool({"rearm", path_}));
@@ -147,8 +147,8 @@ TEST_F(MultipleMountProtection, IsKept) {
             std::string::npos);
 }
 
-// The first two syncs are for the mark, the third would be for the tables. Only the user, who is
-// asked to clear the mark, can tell a killed run from a running one.
+// The first two syncs write the MMP mark, the third would be for the tables. Only the user can
+// distinguish a killed run from a running one, so the message asks the user to clear the mark.
 TEST_F(MultipleMountProtection, StopsBesideAChecker) {
   const Outcome killed =
       run({"strace", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",

@@ -34,7 +34,7 @@ std::vector<std::byte> RecordingTarget::after_crash(std::size_t operations, Rng&
     if (log_[i].sync) durable = i + 1;
   std::vector<std::byte> disk = start_;
   const std::uint64_t percent = std::vector<std::uint64_t>{0, 100, 50, 10, 90}[rng.below(5)];
-  const bool whole = rng.chance(1, 2);  // operations are kept or lost whole, or sector by sector
+  const bool whole = rng.chance(1, 2);  // whether whole operations are kept or lost, or sectors
   for (std::size_t i = 0; i < operations; ++i) {
     const bool kept = rng.chance(percent, 100);
     apply(disk, log_[i].offset, log_[i].bytes,

@@ -19,18 +19,18 @@ class RecordingTarget : public MemoryTarget {
   explicit RecordingTarget(std::vector<std::byte> bytes)
       : MemoryTarget(now_, "recording"), start_(bytes), now_(std::move(bytes)) {}
 
-  // Syncs do nothing from now on, to simulate a program that forgets them.
+  // Makes syncs do nothing from now on, to simulate a program that forgets them.
   void forget_syncs() { honest_ = false; }
-  // Reads of this range fail.
+  // Makes reads of this range fail.
   void spoil(std::uint64_t offset, std::uint64_t length) { spoilt_ = {offset, offset + length}; }
-  // The operation with this number, counted from 0, and all later operations fail.
+  // Makes the operation with this number, counted from 0, and all later operations fail.
   void fail_from(std::size_t operation) { fail_from_ = operation; }
 
   [[nodiscard]] std::size_t operations() const { return log_.size(); }
   [[nodiscard]] std::size_t syncs() const;
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return now_; }
-  // The contents of the disk if power fails after the first `operations` operations. `rng` chooses
-  // the fate of the unsynced ones: none, all, or each 512-byte sector by chance.
+  // Returns the contents of the disk if power fails after the first `operations` operations. `rng`
+  // chooses which unsynced data is kept: none, all, or each 512-byte sector by chance.
   [[nodiscard]] std::vector<std::byte> after_crash(std::size_t operations, Rng& rng) const;
 
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Power fails at any moment of enable and disable: e2fsck finds nothing to repair, and repeating
-// the steps gives the same result.
+// Simulates power failures at any moment of enable and disable. Afterwards e2fsck must find nothing
+// to repair, and repeating the steps must give the same result.
 #include <gtest/gtest.h>
 
 #include <algorithm>

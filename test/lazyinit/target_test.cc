@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The storage of a file system: the result of zero() and probe(), on several kinds of files and on
-// a loop device, with every available means of zeroing.
+// Tests the results of zero() and probe() on several kinds of files and on a loop device, with
+// every available means of zeroing.
 #include "lazyinit/target.h"
 
 #include <fcntl.h>
@@ -102,7 +102,7 @@ TEST(Target, WritesWhatItReads) {
   EXPECT_TRUE(target->sync().ok());
 }
 
-// The available means of zeroing, and their effect on tmpfs (only punches) and on ext4.
+// The available means of zeroing, and their effect on tmpfs (which only punches holes) and on ext4.
 struct Case {
   const char* name;
   Means means;
@@ -113,7 +113,7 @@ class Zeroing : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override { make_file(path_, {{0, 10000}, {1u << 20, 300000}, {5u << 20, 4096}}); }
 
-  // Everything outside [offset, offset + length) is unchanged.
+  // Checks that everything outside [offset, offset + length) is unchanged.
   void expect_only(const Bytes& before, std::uint64_t offset, std::uint64_t length) {
     Bytes expected = before;
     std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(offset), length, 0);
@@ -283,7 +283,7 @@ TEST_F(OnLoop, ARangeThatFitsNoSectorIsWritten) {
   EXPECT_EQ(target->probe(65536 + 1100, 1)->content, Content::data);
 }
 
-// The file behind the device loses its second half, so reads of it fail.
+// The file of the device loses its second half, so reads of that half fail.
 TEST_F(OnLoop, WhatCannotBeReadIsNotZero) {
   const auto target = opened(loop_->path());
   ASSERT_TRUE(target->zero(0, kSize).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Paces, with a clock that advances only by sleeping.
+// Tests paces, with a clock that advances only by sleeping.
 #include "lazyinit/throttle.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class FakeClock : public Clock {
 
 class Pacing : public testing::Test {
  protected:
-  // The time that `work` takes by this clock.
+  // Returns the time that `work` takes by this clock.
   template <class Work>
   Clock::Duration timed(Work work) {
     const auto start = clock_.time;

@@ -53,7 +53,7 @@ class ToolOnShape : public ToolTest, public testing::WithParamInterface<Shape> {
   void SetUp() override { make_lazy_image(path_, GetParam()); }
 };
 
-// The directories as debugfs lists them: names, inodes, sizes.
+// Returns debugfs's list of the directories: names, inodes, sizes.
 [[nodiscard]] inline std::string listing(const std::string& path) {
   std::string all;
   for (const char* directory : {"/", "/one", "/two", "/one/deep"})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy on all geometries: its writes, and the verdict of e2fsck, dumpe2fs and debugfs.
+// Tests tune2fs-lazy on all geometries: its writes, and the results of e2fsck, dumpe2fs and
+// debugfs.
 #include <ext2fs/ext2_fs.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ Allowed allowed_parts(const std::string& path, bool tables) {
   return allowed;
 }
 
-// The parts of allowed_parts(), and the copies of descriptors.
+// Returns the parts of allowed_parts() and the copies of descriptors.
 Allowed allowed_for_retraction(const std::string& path) {
   Allowed allowed = allowed_parts(path, false);
   for (const DescriptorCopy& copy : reference_descriptor_copies(path))
@@ -44,7 +45,7 @@ Allowed allowed_for_retraction(const std::string& path) {
   return allowed;
 }
 
-// A flag that was taken away must not come back when a program starts from a copy.
+// A cleared flag must not return if a program starts from a copy.
 void expect_no_flag_in_copies(const std::string& path, std::size_t from) {
   for (const DescriptorCopy& copy : reference_descriptor_copies(path))
     for (std::size_t i = 0; i < copy.flags.size(); ++i) {
@@ -185,7 +186,7 @@ TEST_P(OnShape, EnableCountsUnusedInodesFromTheBitmaps) {
   EXPECT_TRUE(has_checksums(path_));
   EXPECT_EQ(listing(path_), before);
   expect_clean(path_);
-  // From here on, no program takes the contents of the unused parts for inodes.
+  // From here on, no program may mistake the contents of the unused parts for inodes.
   fill_unused(path_, FillFrom::first_unused_block);
   expect_clean(path_);
   expect_done(tool({"finish", path_}));
@@ -209,9 +210,9 @@ TEST_P(OnShape, DisableLeavesNothingStale) {
   }
 }
 
-// The purpose of disable: with random bytes in the tables, tune2fs 1.47.0 leaves inodes behind when
-// it drops metadata_csum. (When it drops only uninit_bg, it clears the inodes that the bitmaps call
-// free.)
+// Shows the purpose of disable: with random bytes in the tables, tune2fs 1.47.0 leaves false inodes
+// when it clears metadata_csum. (If it clears only uninit_bg, it zeroes the inodes that are free in
+// the bitmaps.)
 class OnChecksummedShape : public ToolOnShape {};
 
 TEST_P(OnChecksummedShape, StockTune2fsLeavesStaleInodes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy: refusals, damaged images, being stopped and killed, undo, real mounts.
+// Tests refusals, damaged images, interruption by signals, undo, and real mounts.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -104,8 +104,8 @@ TEST_F(Tool, DisableRefusesABitmapThatIsDamagedBeforeItWrites) {
   EXPECT_EQ(fingerprint(path_), hash);
 }
 
-// Random changes to the superblock and descriptors, with and without corrected checksums: a command
-// refuses, or the result of e2fsck stays the same.
+// Makes random changes to the superblock and descriptors, with and without corrected checksums. A
+// command must refuse the image, or the result of e2fsck must stay the same.
 TEST_F(Tool, DamagedImagesGetNoWorse) {
   const std::uint64_t seed = 5;
   RecordProperty("seed", std::to_string(seed));
@@ -180,8 +180,8 @@ TEST_F(Tool, UndoRefusesAFileThatIsThereAndWhatItCannotReach) {
 TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   make("default_4k");
   fill_unused(path_, FillFrom::first_unused_block);
-  // Sends the signal when /proc says that it is caught (bit 1 of SigCgt), half a second into a run
-  // that would take several.
+  // Sends the signal when /proc says that it is caught (bit 1 of SigCgt), half a second after the
+  // start of a run that would take several seconds.
   const auto stopped = run({"bash", "-c",
                             "\"$@\" & pid=$!\n"
                             "until (( 0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 2 )); do\n"
@@ -202,7 +202,7 @@ TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   expect_clean(path_);
 }
 
-// At this rate the tables would take hours if holes counted.
+// If holes counted, the tables would take hours at this rate.
 TEST_F(Tool, RateDoesNotCountHoles) {
   make("default_4k");
   expect_done(run({"timeout", "120", TUNE2FS_LAZY, "finish", path_, "--max-rate", "1K"}));
@@ -259,7 +259,7 @@ TEST_F(Tool, EnableWithProbeFlagsWhatIsZero) {
 
 class OnLoop : public ToolTest {
  protected:
-  // Uses inodes all over the file system.
+  // Uses inodes in all parts of the file system.
   void use_inodes() {
     const std::string at = file("mnt");
     for (int i = 0; i < 40; ++i) {
@@ -268,7 +268,7 @@ class OnLoop : public ToolTest {
         std::ofstream(at + "/d" + std::to_string(i) + "/f" + std::to_string(j)) << i * j;
     }
   }
-  // Lists a directory that use_inodes() does not touch; not its parent, whose time changes.
+  // Lists a directory that use_inodes() does not change. Leaves out its parent, whose time changes.
   std::string listing() {
     std::istringstream lines(run({"debugfs", "-R", "ls -l /one", path_}).out);
     std::string out, line;
@@ -316,7 +316,7 @@ TEST_F(OnLoop, KernelGoesOnWithWhatEachCommandLeft) {
   }
 }
 
-// With a wrong checksum in the orphan file the kernel would refuse to mount it.
+// If the orphan file had a wrong checksum, the kernel would refuse to mount the file system.
 TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
   make("orphan_file");
   const std::string before = listing();
@@ -332,7 +332,8 @@ TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
     use_inodes();
     mount.unmount();
     expect_clean(path_);
-    // The next command needs a check after the mount, which only a later second shows.
+    // The next command requires a check after the mount. Timestamps show that only if the check is
+    // in a later second.
     ASSERT_EQ(run({"e2fsck", "-fp", loop.path()}).status, 0);
   }
   EXPECT_EQ(listing(), before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks that storage is already zero: completely, or by a sample.
+// Tests the checks that storage is already zero: of all of it, or of a sample.
 #include "lazyinit/verify.h"
 
 #include <gtest/gtest.h>

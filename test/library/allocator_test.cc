@@ -16,7 +16,7 @@ using e4replay::Decision;
 using e4replay::Image;
 using e4replay::Request;
 
-// Free space of a file system of 256 MiB: with a journal, blocks of 4 KiB.
+// Tests the free space of a file system of 256 MiB with a journal and blocks of 4 KiB.
 class LibraryAllocator : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -63,7 +63,7 @@ TEST_F(LibraryAllocator, OfEveryPolicyHandsOutWhatIsFreeAndTakesItBack) {
     EXPECT_EQ(decision->len, 500u);
     EXPECT_FALSE(decision->preallocated);
     EXPECT_NE(e4replay::criterion_name(decision->criterion), "unknown");
-    // The image had it free.
+    // In the image these clusters were free.
     const std::uint32_t group = decision->result.group;
     const std::uint64_t first = decision->block - image().group(group)->first_block;
     for (std::uint64_t at = first; at < first + decision->len; ++at)

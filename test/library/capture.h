@@ -9,7 +9,7 @@
 #include "support/process.h"
 #include "support/temp_dir.h"
 
-// A bundled capture, unpacked and in one file.
+// A bundled capture, both unpacked and as one file.
 namespace e4replay_test {
 
 class WithCapture : public testing::Test {
@@ -26,7 +26,7 @@ class WithCapture : public testing::Test {
   static std::string trace() { return file("churn-4k.trace.zst"); }
   static std::string capture() { return file("run.e4c"); }
 
-  // What the tool prints.
+  // Returns the output of the tool.
   static std::string printed(std::vector<std::string> words) {
     words.insert(words.begin(), E4REPLAY);
     return e4r::test::run(words).out;

@@ -46,7 +46,7 @@ TEST_F(LibraryRecording, HasImageEventsAndKernel) {
   EXPECT_NE(std::ranges::find(tunables, "mb_max_to_scan=200"), tunables.end());
 }
 
-// One line a million times: it is read only by who asks for it.
+// The file has a million equal lines. It is read only if the caller requests that.
 TEST_F(LibraryRecording, OfAnyRatioIsReadWhenAskedFor) {
   const std::string path = file("bomb.trace.zst");
   const std::string line =

@@ -40,7 +40,7 @@ std::string names(const Report& report) {
   return out;
 }
 
-// Times differ from run to run.
+// Removes the times, which differ from run to run.
 std::string without_times(const std::string& text) {
   std::string out;
   std::size_t at = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Long random runs on tiny file systems. After every single change of the state everything that it
-// keeps up to date as it goes is worked out again from the bitmaps, cluster by cluster.
+// Long random runs on tiny file systems. The state updates its indexes and counts incrementally.
+// After every change, this test computes them again from the bitmaps, cluster by cluster.
 //
 // E4R_SEED=N repeats a run; E4R_MODEL_SECONDS=N makes it longer. Each run prints its seed.
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
 }
 
-// What the allocator needs to know of a group, from its bitmap alone.
+// The facts about a group that the allocator uses, computed from its bitmap alone.
 struct PlainGroup {
   std::uint32_t free = 0;
   std::uint32_t fragments = 0;
@@ -31,7 +31,8 @@ struct PlainGroup {
   std::vector<std::uint32_t> order_of;  // order of the chunk that each free cluster belongs to
 };
 
-// Raises every free cluster to the largest aligned chunk that is free as a whole.
+// Assigns to every free cluster the order of the largest aligned chunk around it that is completely
+// free.
 void raise_orders(const std::vector<bool>& used, std::uint32_t orders, PlainGroup& g) {
   std::vector<bool> whole(used.size());
   for (std::size_t at = 0; at < used.size(); ++at) whole[at] = !used[at];
@@ -62,7 +63,8 @@ PlainGroup work_out(const std::vector<bool>& used, std::uint32_t orders) {
   return g;
 }
 
-// Compares one group with what follows from its bitmap. Returns what is wrong, or nothing.
+// Compares one group with the facts computed from its bitmap. Returns the first difference, or an
+// empty string.
 std::string compare(state::FsState& state, std::uint32_t number) {
   const state::Group& group = state.group(number);
   const state::MountedGeometry& geometry = state.geometry();
@@ -89,15 +91,16 @@ std::string compare(state::FsState& state, std::uint32_t number) {
                             ? -1
                             : static_cast<int>(state::average_list(geometry.orders(),
                                                                    plain.free / plain.fragments));
-    // A full group that stays on its list stands where it stood when it had free clusters last,
-    // which its bitmap does not show.
+    // A full group that stays on its list keeps the place that it had when it last had free
+    // clusters. The bitmap does not show that place.
     const bool stays = state.index() == state::GroupIndex::lists_keep_full && plain.fragments == 0;
     if (!stays && group.average_order != average) return "list of the average run";
   }
   return {};
 }
 
-// Every loaded group stands on exactly the two lists, or in the two sets, that it belongs to.
+// Checks that every loaded group is on exactly the two lists, or in the two sets, to which it
+// belongs.
 std::string compare_lists(state::FsState& state) {
   std::vector<int> largest(state.group_count(), -1);
   std::vector<int> average(state.group_count(), -1);
@@ -131,7 +134,7 @@ std::string compare_lists(state::FsState& state) {
   return {};
 }
 
-// Small enough to be worked out from scratch after every change.
+// Draws a shape that is small enough to be computed again after every change.
 ModelShape random_shape(Rng& rng) {
   ModelShape s;
   s.name = "random";
@@ -161,7 +164,8 @@ allocator::Tunables random_tunables(Rng& rng, const state::MountedGeometry& geom
   return t;
 }
 
-// One file system from its first file to its last. Returns the first thing wrong, or nothing.
+// Runs one file system from its first file to its last. Returns the first fault, or an empty
+// string.
 std::string live(std::uint64_t seed, std::uint32_t steps) {
   Rng rng(seed);
   const ModelShape shape = random_shape(rng);
@@ -213,7 +217,7 @@ TEST(Model, LongRandomLives) {
   fmt::print("{} file systems\n", lives);
 }
 
-// The same few file systems on every machine.
+// Tests the same few file systems on every machine.
 TEST(Model, FixedLives) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) EXPECT_EQ(live(seed, 100), "") << seed;
   // In these a group becomes full on a kernel that leaves it on its list.

@@ -19,22 +19,23 @@ struct FreedRun {
   std::uint32_t group = 0, start = 0, len = 0;
 };
 
-// Plays ext4's part above the allocator. It knows the clusters of each file, and so the requests
-// for a write to a range of the file, and the number of clusters that may still be claimed.
+// Simulates the part of ext4 above the allocator. It knows the clusters of each file. From these it
+// derives the requests for a write to a range of the file, and the number of clusters that may
+// still be claimed.
 class Account {
  public:
   explicit Account(const state::Source& source);
 
-  // Returns the next request for the range of a write, from `from` on; nothing if all of it is
-  // mapped. Asks as ext4_ext_map_blocks does: up to the next mapped cluster, with a goal beside the
-  // nearest one.
+  // Returns the next request for the range of a write, from `from` on, or nothing if the range is
+  // mapped. Like ext4_ext_map_blocks, it requests clusters up to the next mapped one, with a goal
+  // next to the nearest mapped one.
   [[nodiscard]] std::optional<allocator::Request> next_request(const Step& write,
                                                                std::uint32_t from) const;
   [[nodiscard]] allocator::Request metadata_request(const Step& step) const;
-  // Returns the length that remains after claiming free clusters. It is halved until there are
-  // enough (ext4_claim_free_clusters; the guest asks as root). 0: refused.
+  // Returns the length of the request that can be claimed. The length is halved until there are
+  // enough free clusters (ext4_claim_free_clusters; the guest runs as root). 0 means refused.
   [[nodiscard]] std::uint32_t claimed(const allocator::Request& request) const;
-  // Records an allocation. `logical` is its block in the file; nothing: it is metadata.
+  // Records an allocation. `logical` is its block in the file, or nothing for metadata.
   void put(std::uint64_t ino, std::optional<std::uint32_t> logical,
            const allocator::Decision& decision);
   // Removes a range of a file, or its metadata, and returns its clusters. They are in the order in

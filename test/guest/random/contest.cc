@@ -53,7 +53,7 @@ std::string differing(const Decision& a, const Decision& b) {
   return out;
 }
 
-// Runs one life on both sides, up to their first difference.
+// Runs one life on both sides, until they differ.
 class Contest {
  public:
   Contest(const StartImage& image, const Sides& sides, const Shape& shape, Other other)
@@ -153,12 +153,12 @@ class Contest {
     return asked.ours;
   }
 
-  // Compares the other's next answer with the oldest open question.
+  // Compares the other side's next answer with the oldest request that it has not answered.
   void judge(const Decision& theirs, std::optional<std::uint64_t> looks) {
     const Asked asked = asked_.front();
     asked_.pop_front();
     Decision ours = asked.ours;
-    // A request refused before the allocator has no result to compare.
+    // A request that is refused before it reaches the allocator has no result to compare.
     if (asked.turned_away) ours.orig = theirs.orig;
     std::string what = differing(ours, theirs);
     if (looks && asked.considered != looks)
@@ -193,7 +193,7 @@ class Contest {
     both([&](Decider& side) { side.retune(tunables); });
   }
 
-  // Reads a batch of bitmaps as a thread does that needs a missing buddy but allocates nothing.
+  // Reads a batch of bitmaps, like a thread that needs a missing buddy but allocates nothing.
   void load(std::uint32_t group) {
     const state::FsState& state = model_.state();
     if (group >= state.group_count() || !state.group(group).need_init) return;
@@ -215,7 +215,7 @@ class Contest {
     if (account == nullptr) return;
     compare_stats(account->mb_stats);
     for (std::uint32_t group = 0; group < model_.state().group_count(); ++group)
-      model_.load_group(group);  // as a read of mb_groups does
+      model_.load_group(group);  // like a read of mb_groups
     const auto groups = stats::parse_mb_groups(account->mb_groups);
     if (!groups.ok()) return part(step_, "mb_groups", "", "", groups.error().message);
     const auto compared = stats::compare_mb_groups(*groups, model_.state());
@@ -246,7 +246,7 @@ class Contest {
                               std::move(theirs)};
   }
 
-  // A question that the other has not answered yet, with the model's answer.
+  // A request that the other side has not answered yet, with the model's answer.
   struct Asked {
     std::size_t step;
     std::uint64_t number;

@@ -15,18 +15,19 @@
 
 namespace e4r::test::random {
 
-// Receives the other's decisions in order, each with the number of groups considered so far.
+// Receives the decisions of the other side in order, each with the number of groups considered so
+// far.
 using Heard =
     std::function<void(const allocator::Decision&, std::optional<std::uint64_t> considered)>;
 
 // The opponent of the model: a kernel or another model.
 struct Other {
   std::unique_ptr<allocator::Decider> decider;
-  // If set, the other reports its decisions through this, with a delay. Otherwise allocate()
-  // returns them.
+  // If set, the other side reports its decisions through this function, with a delay. Otherwise
+  // allocate() returns them.
   std::function<void(Heard)> run_ahead;
 };
-// `loaded`: load every buddy.
+// Makes the other side. If `loaded`, every buddy is loaded.
 using MakeOther = std::function<Result<Other>(const StartImage& image, bool loaded)>;
 
 struct Sides {
@@ -36,10 +37,10 @@ struct Sides {
 
 // The first difference between two deciders.
 struct Parting {
-  std::size_t step = 0;        // the step of the life; one past the last step: at the end
+  std::size_t step = 0;        // the step of the life; one past the last step means at the end
   std::uint64_t decision = 0;  // counted from 1
   std::string what;            // the facts that differ
-  std::string request;         // empty: the difference showed at the end
+  std::string request;         // empty if the difference appeared at the end
   std::string ours, theirs;
 };
 
@@ -51,7 +52,8 @@ struct Verdict {
   std::optional<Parting> parted;
 };
 
-// Runs the model and the other through a life, step by step. Fails if one of them cannot start.
+// Runs the model and the other side through a life, step by step. Fails if one of them cannot
+// start.
 [[nodiscard]] Result<Verdict> hold(const Life& life, const StartImage& image, const Sides& sides);
 
 }  // namespace e4r::test::random

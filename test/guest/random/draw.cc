@@ -17,7 +17,7 @@ std::uint32_t small(Rng& rng, std::uint64_t low, std::uint64_t high) {
   return static_cast<std::uint32_t>(rng.between(low, high));
 }
 
-// Draws a number up to `most` that is often near 1 and now and then near `most`.
+// Draws a number up to `most` that is often near 1 and sometimes near `most`.
 std::uint32_t some(Rng& rng, std::uint32_t most) {
   std::uint32_t limit = most;
   while (limit > 1 && rng.chance(3, 5)) limit /= 2;
@@ -78,7 +78,7 @@ Shape draw_shape(Rng& rng) {
   std::uint32_t clusters = most;
   if (rng.chance(2, 3)) s.group_clusters = clusters = 8 * some(rng, most / 8 - 32) + 256;
   s.groups = rng.chance(1, 8) ? small(rng, 60, 300) : small(rng, 1, 40);
-  // A journal takes at least 1,024 blocks, and mke2fs makes none below one megabyte.
+  // A journal takes at least 1,024 blocks, and mke2fs makes none of less than one megabyte.
   const std::uint64_t all = std::uint64_t{s.groups} * clusters;
   s.journal = rng.chance(2, 3) && all > 12000;
   s.short_by = rng.chance(1, 2) ? static_cast<std::uint32_t>(rng.below(clusters / 2)) : 0;
@@ -105,7 +105,7 @@ Shape draw_shape(Rng& rng) {
 
 namespace {
 
-// Draws the steps. Knows the extent of its files, but not their blocks.
+// Draws the steps. Knows the sizes of the files, but not their blocks.
 class Steps {
  public:
   Steps(Rng& rng, const state::Source& source)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Runs random lives of random file systems through the model and a kernel's code until they differ
-// or enough has been decided (test/guest/random.sh). Lives are numbered from --seed S on. A number
-// gives the same life on every machine.
+// or the number of decisions is reached (test/guest/random.sh). Lives are numbered from --seed S
+// on. The same number gives the same life on every machine.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct Options {
   std::string kernel, model, case_file;
   std::uint64_t seed = 1, decisions = 100000, steps = 0, lives = UINT64_MAX, tries = 1500;
   std::uint64_t partings = 1;  // number of differences to find before the end
-  std::uint64_t progress = 0;  // not 0: print a line for each life
+  std::uint64_t progress = 0;  // if not 0, print a line for each life
 };
 
 constexpr const char* kUsage =
@@ -70,7 +70,7 @@ Result<Options> parse(int argc, char** argv) {
   return out;
 }
 
-// The model for the kernel's release, and a way to ask that kernel.
+// Returns the model for the kernel's release, and a way to run that kernel.
 Result<Sides> sides_of(const Options& options) {
   E4R_TRY(const guest::KernelFile file, guest::read_kernel_file(options.kernel));
   E4R_TRY(const allocator::Policy* kernel, guest::kernel_policy(options.kernel));
@@ -97,7 +97,7 @@ Result<Sides> sides_of(const Options& options) {
   return out;
 }
 
-// Keeps the image of the last shape, since most lives under trial differ only in steps.
+// Keeps the image of the last shape, since most lives that are tried differ only in their steps.
 class Holder {
  public:
   explicit Holder(const Sides& sides) : sides_(sides) {}
@@ -149,7 +149,7 @@ Status report(const Life& life, const Verdict& found, const Sides& sides, const 
 
 Result<Life> draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
   constexpr int kShapes = 100;  // mke2fs refuses some shapes
-  Rng rng(Rng(seed).next());    // neighbours would share most draws of one stream
+  Rng rng(Rng(seed).next());    // neighbouring seeds would share most draws of one stream
   Life life;
   for (int tried = 1;; ++tried) {
     life.shape = draw_shape(rng);

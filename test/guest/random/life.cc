@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Step::Kind;
 
-// The names and places of numbers. The same list writes and reads.
+// The names and members of numbers. Writing and reading use the same list.
 template <class Of>
 struct NumberField {
   std::string_view name;

@@ -9,11 +9,11 @@
 #include "support/ext2_images.h"
 #include "util/status.h"
 
-// A life that two deciders go through: a file system and the steps on it. Its text is printed when
-// they differ, and --case reads it (test/guest/random.sh).
+// A life is a file system and a sequence of steps on it, which two deciders execute. If they
+// differ, the life is printed as text, which --case reads (test/guest/random.sh).
 namespace e4r::test::random {
 
-// The file system at its start. A 0 without another meaning stands for mke2fs's default.
+// The file system at its start. 0 means mke2fs's default, except where a comment says otherwise.
 struct Shape {
   std::uint32_t groups = 8;
   std::uint32_t block_size = 4096;   // bytes
@@ -30,7 +30,7 @@ struct Shape {
   bool data_writeback = false;  // mounted with data=writeback
   bool loaded = false;          // every buddy is loaded at the start
   Fill fill = {.max_free = 1u << 30, .skip_percent = 100};  // see fill_image()
-  std::vector<std::string> tunables;                        // NAME=VALUE, set from the mount on
+  std::vector<std::string> tunables;                        // NAME=VALUE, set at the mount
 };
 
 // One step. Ranges of files are in clusters. The rest of a request follows from the file's state at
@@ -53,7 +53,7 @@ struct Step {
   std::uint64_t ino = 0;
   std::uint32_t at = 0, len = 0;
   std::uint32_t flags = 0;  // mb::, of the request
-  std::uint64_t goal = 0;   // block; 0 in a write: beside the file's other blocks
+  std::uint64_t goal = 0;   // block; 0 in a write means next to the file's other blocks
   std::uint64_t size = 0;   // bytes in the file
   std::uint32_t writers = 0;
   std::uint32_t cpu = 0;

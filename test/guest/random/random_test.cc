@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the comparison of two deciders with models alone.
+// Tests the comparison of two deciders, with models on both sides.
 #include <gtest/gtest.h>
 
 #include "allocator/model.h"

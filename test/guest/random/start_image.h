@@ -12,7 +12,8 @@
 
 namespace e4r::test::random {
 
-// A file system of a given shape, as an image that a kernel can mount and a model can start from.
+// A file system of a given shape, as an image that a kernel can mount and from which a model can
+// start.
 class StartImage {
  public:
   // Fails if mke2fs refuses the shape or if a tunable is invalid.
