@@ -22,9 +22,9 @@ using Words = std::vector<std::uint64_t>;
 using state::MbGroup;
 
 constexpr std::uint32_t kClusters = 4096;
-constexpr std::uint32_t kLargest = 13;  // of blocks of 4 KiB
+constexpr std::uint32_t kLargest = 13;  // largest order with blocks of 4 KiB
 
-// What the model of a kernel prints of a group with this bitmap.
+// Returns the line that the model of a kernel prints for a group with this bitmap.
 MbGroup line_of_model(const Words& words) {
   MbGroup out;
   state::OrderCounters chunks = {};
@@ -38,7 +38,7 @@ MbGroup line_of_model(const Words& words) {
   return out;
 }
 
-// A group as the allocator leaves it: metadata at the front, then files and holes.
+// Draws a group like those that the allocator leaves: metadata at the front, then files and holes.
 Words random_group(Rng& rng, std::uint32_t metadata, std::uint32_t longest_file,
                    std::uint32_t longest_hole) {
   Words out(kClusters / 64);

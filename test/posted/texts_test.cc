@@ -14,7 +14,7 @@ std::string mistake_in(const std::string& text) {
   return status.ok() ? "none" : status.error().message;
 }
 
-// The second line as Lustre's kernels print it.
+// The second line has the form that Lustre's kernels print.
 constexpr const char* kGroups =
     "#group: free  frags first [ 2^0 2^1 ]\n"
     "#1    : 7 2 5 [ 1 1 1 0 0 0 0 0 0 0 0 0 0 0 ]\n"
@@ -101,7 +101,7 @@ TEST(PostedTexts, SaysWhatIsWrong) {
   EXPECT_FALSE(add_text(kGroups, twice).ok());
 }
 
-// Whatever is pasted, reading it ends with an answer.
+// Reading any pasted text must end with a result or an error.
 TEST(PostedTexts, EveryPrefixAndEveryByteIsAnswered) {
   for (const std::string& text : {std::string(kGroups), kExtents})
     for (std::size_t at = 0; at < text.size(); ++at) {

@@ -37,7 +37,7 @@ Event closing(EventKind kind, const Event& of, std::uint64_t ns, std::uint16_t c
   return e;
 }
 
-// The input that the program makes at that event, a little later.
+// Returns the input that the BPF program records at that event, a little later.
 e4r_input seen_at(const Event& event) {
   const bool is_request = event.kind == EventKind::request_blocks;
   e4r_input in = {};
@@ -76,7 +76,7 @@ TEST(InputJoin, GivesRequestsTheirInputs) {
   EXPECT_EQ(join.missed(), 0u);
 }
 
-// Either side may have losses. The remaining events and inputs must still match.
+// Events and inputs may both be lost. The remaining ones must still match.
 TEST(InputJoin, SurvivesLossesOfEitherSide) {
   std::vector<Event> all;
   for (std::uint64_t i = 0; i < 200; ++i) all.push_back(request(1000 * i, 0, 1, 12 + i % 3, i));
@@ -134,7 +134,8 @@ TEST(InputJoin, KeepsTheGoalBeforeTrimming) {
   EXPECT_EQ(events[2].orig_goal_len, 0u) << "a preallocation's event has none";
 }
 
-// A thread asks on one CPU but uses the group of another CPU, from which it was moved.
+// A thread makes a request on one CPU but uses the locality group of another CPU, from which it was
+// moved.
 TEST(InputJoin, FindsTheLocalityGroupsCpu) {
   InputJoin join;
   const auto ask = [&](std::uint64_t ns, std::uint16_t cpu, std::uint16_t closed_on,

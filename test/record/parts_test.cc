@@ -123,7 +123,8 @@ TEST(VolumeWatch, ReadsSuperblocks) {
   EXPECT_FALSE(state_of(1, "", superblock(1, 1).substr(0, 1023)).is_ext4);
 }
 
-// The findings of consecutive looks. The first look is at a file system that does not exist.
+// Returns the findings of consecutive checks. The first check is of a file system that does not
+// exist.
 std::string found(const std::vector<VolumeState>& states) {
   Volume nowhere;
   nowhere.device_name = nowhere.device_path = "no/such/device";
@@ -182,7 +183,7 @@ TEST(OutputWatch, FindsWhatBecomesOfAFile) {
   watch = begin();
   std::filesystem::remove(path);
   EXPECT_NE(complaint(watch).find("was removed"), std::string::npos);
-  // Truncated, then written to after the gap.
+  // The file is truncated, and then written to after a gap.
   watch = begin();
   std::filesystem::resize_file(path, 0);
   std::filesystem::resize_file(path, 1 << 20);

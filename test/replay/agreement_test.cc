@@ -57,7 +57,7 @@ TEST(Agreement, ADecisionMayBeDisturbedByAnInode) {
   EXPECT_EQ(agreement.divergences[1].race, Race::inodes);
 }
 
-// A fact that the trace lacks does not show that the model fails to follow.
+// A missing fact in the trace does not show that the model disagrees.
 TEST(Agreement, ACriterionNotKnownIsNoReasonToRefuse) {
   Op op = stream_search(Race::none);
   op.closing.criterion = mb::Criterion::unknown;

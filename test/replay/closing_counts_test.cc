@@ -14,8 +14,8 @@ Geometry make_geometry() {
   return g;
 }
 
-// A search for 8 clusters with a goal of 16 at 1/100. It found the goal's length at 2/200 and
-// returned the requested length.
+// Returns a search for 8 clusters with a goal of 16 at 1/100. It found the goal's length at 2/200
+// and returned the requested length.
 Op make_op() {
   Op op;
   op.kind = Op::Kind::allocate;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests how the trace dictates decisions, and which inputs are deduced from it.
+// Tests how the trace determines decisions, and which inputs are deduced from it.
 #include "replay/dictation.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,8 @@ struct Dictated : FullGroups {
   replay::Spans spans;
 };
 
-// A trimmed goal hides its original length. The place of the found extent in the file reveals it.
+// The trace does not show the original length of a trimmed goal, but the position of the found
+// extent in the file does.
 TEST_F(Dictated, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
   free_runs(fs, 7, 4, 200, 5);
   allocator::Request r = data_request(20, 8, 0);
@@ -88,7 +89,7 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   EXPECT_EQ(dictation.judged(d).result.len, 0u);
 }
 
-// Some groups would do, and other CPUs hold the locks of the first ones.
+// Several groups could serve the request. Other CPUs hold the locks of the first ones.
 struct LockedGroups : Dictated {
   explicit LockedGroups(const std::vector<std::uint32_t>& locked)
       : held(locked), request(metadata_request(300, 0)) {
@@ -120,7 +121,7 @@ struct LockedGroups : Dictated {
     return d;
   }
 
-  // The model repeats the search as the kernel made it, and counts it once.
+  // Checks that the model repeats the kernel's search, and counts it once.
   void expect_passed_over() {
     ASSERT_EQ(skipped.result.group, 7u);
     bool forced = true;
@@ -177,7 +178,7 @@ TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
   EXPECT_TRUE(d.inputs.passed_over.empty());
 }
 
-// The result alone is no proof. The search without the group must give every recorded fact.
+// The result alone proves nothing. The search without the group must reproduce every recorded fact.
 TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   const replay::Closing right = op.closing;
   const auto differ = [&](auto change) {
@@ -197,8 +198,7 @@ TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   differ([](replay::Closing& c) { c.goal.len = 299; });
 }
 
-// The passed-over group is an input of the decision, so a decider that runs alone passes it over
-// too.
+// The skipped group is an input of the decision, so a free-running replay skips it too.
 TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   start("linux-7.3");
   allocator::Request skipping = request;

@@ -33,7 +33,7 @@ struct Script {
   ModelShape shape;
   std::uint64_t seed = 1;
   bool inputs = false;
-  bool tight = false;  // runs out of space now and then
+  bool tight = false;  // sometimes runs out of space
   std::uint32_t steps = 300;
 };
 
@@ -53,7 +53,8 @@ std::string differing_groups(const Bitmaps& a, const Bitmaps& b) {
   return out;
 }
 
-// A recorded run: up to the middle, where files still exist, and to the end, where all are deleted.
+// A recorded run. Keeps its state in the middle, where files still exist, and at the end, where all
+// are deleted.
 class Recording {
  public:
   explicit Recording(const Script& script)
@@ -145,7 +146,7 @@ void expect_same_groups(const state::FsState& a, const state::FsState& b) {
   }
 }
 
-// Checks the place of every cluster that a recorded file got from the allocator.
+// Checks that every cluster of a recorded file is in its recorded place.
 void expect_recorded_layout(const Recording& recording, const Engine& engine) {
   const Geometry& geometry = recording.fs().geometry();
   std::uint64_t blocks = 0;
@@ -166,7 +167,7 @@ void expect_recorded_layout(const Recording& recording, const Engine& engine) {
   EXPECT_EQ(blocks, 0u) << "the replay has mapped more or less than was recorded";
 }
 
-// Clusters with an owner: the start image's metadata, the remains of old files, and files of the
+// The owners of clusters: the start image's metadata, the remains of old files, and files of the
 // replay. Fails if a cluster has two owners or is free in the bitmap.
 class Owners {
  public:
@@ -224,7 +225,7 @@ void expect_everything_mapped(const Recording& recording, const Engine& engine) 
   EXPECT_EQ(missing, 0u);
 }
 
-// The other policies, and all policies with changed tunables.
+// Returns the other policies, and all policies with changed tunables.
 std::vector<std::pair<const Policy*, allocator::Tunables>> alternatives(
     const Recording& recording) {
   std::vector<std::pair<const Policy*, allocator::Tunables>> out;
@@ -244,7 +245,8 @@ class EngineTest : public testing::TestWithParam<std::tuple<ModelShape, bool>> {
   [[nodiscard]] Script script(const char* policy, std::uint64_t seed, bool inputs = false) const {
     return {&named(policy), std::get<0>(GetParam()), seed, inputs, std::get<1>(GetParam())};
   }
-  // Each run takes another fifth of what a list has to each shape, and all of it to some shape.
+  // Each shape is tested with a fifth of the entries of a list. Another seed selects another fifth,
+  // and each entry is tested with some shape.
   [[nodiscard]] static bool is_tried_here(std::size_t index, std::uint64_t seed) {
     const std::string_view shape = std::get<0>(GetParam()).name;
     return is_tried(std::accumulate(shape.begin(), shape.end(), index + seed));
@@ -341,7 +343,7 @@ void take_turns(SideBySide& replay, unsigned writers, std::uint64_t seed) {
       busy.erase(busy.begin() + static_cast<std::ptrdiff_t>(at));
       continue;
     }
-    // One writer runs ahead for a while, as on a shared CPU.
+    // One writer may continue for a while before the others, as on a shared CPU.
     for (std::uint64_t more = rng.below(20); more > 0 && *replay.next(busy[at]); --more)
       ASSERT_TRUE(replay.serve(busy[at]).ok());
   }

@@ -15,13 +15,13 @@ using trace::EventKind;
 
 class FitTest : public testing::Test {
  protected:
-  // The complaint of the check about these events on the shape; empty if they fit.
+  // Returns the check's message about these events, or "" if they fit the file system.
   [[nodiscard]] std::string of(const std::vector<Event>& events) const {
     MemorySource source(events);
     const Status status = replay::check_fit(fs.geometry(), source);
     return status.ok() ? "" : status.error().message;
   }
-  // The closing event of an allocation, and its answer.
+  // Returns the closing event of an allocation, and its answer.
   [[nodiscard]] static std::vector<Event> answered(std::uint32_t group, std::int32_t start,
                                                    std::uint64_t block) {
     Event closing;
@@ -59,8 +59,8 @@ TEST_F(FitTest, GroupsClustersBlocksAndInodes) {
   EXPECT_EQ(of({e}), "event 1 is of inode 129, and the image has 128");
 }
 
-// An impossible value does not show that the trace belongs to another file system. The replay drops
-// it (Intake).
+// An impossible value does not show that the trace belongs to another file system. The replay
+// ignores the event (Intake).
 TEST_F(FitTest, ContradictionsInContentAreNotJudgedHere) {
   Event e;
   e.kind = EventKind::mballoc_free;
@@ -85,7 +85,7 @@ TEST_F(FitTest, AnswersShowTheSizesOfBlockClusterAndGroup) {
       "20 of 20 results lie at blocks that do not fit the image's block, cluster and group sizes");
 }
 
-// A device that fits is preferred. Among several that fit, the busiest is preferred.
+// Chooses a device that fits. If several fit, chooses the busiest of them.
 TEST_F(FitTest, PrefersTheDeviceThatFits) {
   const auto on = [](std::uint32_t dev, std::uint64_t ino) {
     Event e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the effects of frees besides the return of clusters.
+// Tests the effects of frees other than the return of clusters.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace e4r::test {
 namespace {
 
-// The engine after following the trace under 6.1.
+// Returns the engine after following the trace under 6.1.
 std::unique_ptr<replay::Engine> followed(ModelFs& fs, const KernelTraceWriter& trace) {
   replay::InputTable inputs;
   auto [engine, status] = replay_as(Driver::follow, fs.source(), *allocator::find_policy("legacy"),
@@ -36,7 +36,8 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   EXPECT_EQ(engine->counters().buddies_generated, 1u);
 }
 
-// Frees by one thread: data of a regular file, a block of its extent tree, a block of a directory.
+// Returns frees by one thread: data of a regular file, a block of its extent tree, a block of a
+// directory.
 std::vector<trace::Event> frees_of_three_kinds() {
   std::vector<trace::Event> out;
   std::int32_t start = 100;
@@ -77,7 +78,8 @@ TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
   }
 }
 
-// The pages of a loaded buddy were reclaimed. The kernel generates it again, and nothing changes.
+// The pages of a loaded buddy were reclaimed. The kernel generates the buddy again, and no decision
+// changes.
 TEST(Reload, IsCountedAndChangesNothing) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   KernelTraceWriter trace(false);

@@ -42,7 +42,7 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
       hidden.push_back({run.first, len});
     }
     const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
-    // Another place with the same counters is as good; a missing answer is not.
+    // Another place with the same counters is acceptable, but a missing answer is not.
     EXPECT_TRUE(out.explained) << "round " << round;
     EXPECT_EQ(out.not_found, 0u);
     if (hidden.empty()) continue;
@@ -57,7 +57,8 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   EXPECT_GT(found, tried * 2 / 3);
 }
 
-// The file before a preallocation was deleted, so its clusters are free in both states.
+// The file before a preallocation was deleted, so the file's clusters are free on disk and in
+// memory.
 TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 23);
@@ -104,8 +105,8 @@ TEST(HiddenRuns, LieWhereASearchFoundNotAllFree) {
   }
 }
 
-// More than two preallocations: of CPUs, in steps of 512 clusters. Some files in front of them are
-// gone.
+// There are more than two preallocations: those of CPUs, in pieces of 512 clusters. Some files
+// before them were deleted.
 TEST(HiddenRuns, MayBeMany) {
   Rng rng(5);
   for (int round = 0; round < 50; ++round) {
@@ -117,7 +118,7 @@ TEST(HiddenRuns, MayBeMany) {
     for (std::uint32_t end = 512; end < 4096; end += 512) {
       const auto len = static_cast<std::uint32_t>(rng.between(1, 400));
       if (rng.below(2) == 0) {
-        // A search has found all of the step free.
+        // A search has found the whole piece free.
         bitmap::set_range(evidence.known_free, end - 1, 1);
         continue;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Traces that fit the image in shape but contradict it in content. Every contradiction must be
+// Tests traces that fit the image in shape but contradict its contents. Every contradiction must be
 // counted, and none may reach the state.
 #include "replay/intake.h"
 
@@ -61,7 +61,8 @@ class LyingTrace : public testing::Test {
   }
   void commit(EventKind kind, std::uint64_t number) { add(kind, 2).block = number; }
 
-  // Replays the trace under every policy, in every way. Returns the contradictions of following it.
+  // Replays the trace under every policy, in every way. Returns the contradictions that following
+  // it found.
   Contradictions replay_it() {
     Contradictions out;
     for (const allocator::Policy* policy : allocator::policies()) {
@@ -151,7 +152,7 @@ TEST_F(LyingTrace, FreesOfWhatIsNotInUse) {
   fs.use(0, 100, 10);
   free(0, 95, 10);  // half of the range is free
   free(0, 100, 10);
-  free(0, 100, 10);  // freed before
+  free(0, 100, 10);  // freed already
   EXPECT_EQ(replay_it().not_in_use, 2u);
 }
 
@@ -201,7 +202,7 @@ TEST_F(LyingTrace, HandsOutAPreallocationTwice) {
   EXPECT_EQ(replay_it().in_use, 3u * 8);
 }
 
-// A result that does not cover the request: the preallocation is made where the request was.
+// The result does not cover the request. The preallocation is made at the position of the request.
 TEST_F(LyingTrace, ResultsForAnotherPartOfTheFile) {
   allocate({0, 512, 64, kHuge}, 8, 40);
   allocate({0, 700, 64, 1000}, 8, 200);
@@ -256,7 +257,8 @@ TEST_F(LyingTrace, TransactionsThatEndBeforeTheyBegin) {
   EXPECT_EQ(found.first_event, 2u);
 }
 
-// A missing end of one commit must not hold back the clusters of later commits for ever.
+// If the end of a commit is missing, the clusters of later commits must not stay unavailable
+// forever.
 TEST_F(LyingTrace, ACommitWithoutAnEndDoesNotHoldUpTheNext) {
   fs.use(0, 100, 20);
   free(0, 100, 10);
@@ -291,7 +293,7 @@ TEST_F(LyingTrace, LoadsOfGroupsThatAreNotThere) {
   EXPECT_EQ(replay_it().outside, 2u);
 }
 
-// An unanswered request holds back one window of operations, not the rest of the trace.
+// An unanswered request delays one window of operations, not the rest of the trace.
 TEST_F(LyingTrace, AnUnansweredRequestEndsItsWindow) {
   request(8);
   for (std::size_t i = 0; i < 3 * replay::OpStream::kWindow; ++i) {

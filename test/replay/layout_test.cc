@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests FileLayout and Translation against plain maps of single blocks.
+// Compares FileLayout and Translation with plain maps of single blocks.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -122,7 +122,7 @@ struct PlainTranslation {
     std::uint64_t place;
   };
   unsigned writers;
-  using Block = std::pair<std::uint64_t, std::uint64_t>;  // a writer's number, and a block's number
+  using Block = std::pair<std::uint64_t, std::uint64_t>;  // writer and block, by number
   std::map<Block, Owner> recorded;
   std::map<std::uint64_t, Plain> files;
 
@@ -135,7 +135,7 @@ struct PlainTranslation {
     const auto mapped = file->second.find(it->second.place);
     return mapped == file->second.end() ? 0 : mapped->second;
   }
-  // Frees the block. Returns the block to free in the replay; 0 if there is none.
+  // Frees the block. Returns the block to free in the replay, or 0 if there is none.
   std::uint64_t free(std::uint64_t of, std::uint64_t block) {
     const std::uint64_t here = find(of, block);
     const auto it = recorded.find({of % writers, block});

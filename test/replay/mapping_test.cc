@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Requests that exist because of the recorded layout: extent tree nodes and indirect blocks of
-// regular files.
+// Tests requests that exist only because of the recorded layout: extent tree nodes and indirect
+// blocks of regular files.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

@@ -18,7 +18,7 @@ struct OneGroup {
     geometry.blocks_count = 4096;
     words.assign(64, 0);
   }
-  // The line of mb_groups if these runs were in use.
+  // Returns the line of mb_groups that the group would have if these runs were in use.
   state::MbGroup with(const std::vector<ClusterRange>& runs) {
     state::Source source;
     source.geometry = geometry;

@@ -128,7 +128,8 @@ TEST(OpStream, ADiscardIsOfClusters) {
   EXPECT_EQ(s.replayed(), "f7 s1/5/6 ");
 }
 
-// Discards that follow in FITRIM's thread belong to the trim, until the thread does something else.
+// The discards that follow in FITRIM's thread belong to the trim, until the thread has another
+// event.
 TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   Script s;
   const auto trim = [&](std::uint32_t pid, std::uint32_t group) {
@@ -161,8 +162,8 @@ TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   EXPECT_EQ(of, (std::vector<std::uint64_t>{1, 1, 0, 0, 1, 0, 2, 1, 3, 2, 0, 0, 0}));
 }
 
-// A range is in use until the thread's next event, or until four times as long as a range took
-// before, and a tenth of a second at least.
+// A range is in use until the thread's next event, but no longer than four times the time of an
+// earlier range, or a tenth of a second if that is longer.
 TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
   Script s;
   constexpr std::uint64_t kMs = 1'000'000;
@@ -176,14 +177,14 @@ TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
   at(52, EventKind::discard_blocks, 1).count = 3;  // took 50 ms
   at(251, EventKind::allocate_inode, 2).ino = 20;
   at(252, EventKind::allocate_inode, 2).ino = 21;
-  at(253, EventKind::discard_blocks, 3).count = 4;  // by the worker
+  at(253, EventKind::discard_blocks, 3).count = 4;  // sent by the worker
   at(352, EventKind::allocate_inode, 2).ino = 22;
   at(353, EventKind::allocate_inode, 2).ino = 23;
   at(353, EventKind::allocate_inode, 3).ino = 24;
   EXPECT_EQ(s.replayed(), "t0/0/800 s0/0/2 s0/0/3 i20 e1 i21 s0/0/4 i22 e0 i23 i24 ");
 }
 
-// Only a trace that lies has so many threads.
+// Only a false trace has this many threads.
 TEST(OpStream, VeryManyThreadsThatTrimAreForgotten) {
   Script s;
   constexpr std::uint32_t kMost = 64;
@@ -195,7 +196,7 @@ TEST(OpStream, VeryManyThreadsThatTrimAreForgotten) {
   EXPECT_EQ(std::ranges::count(s.ops, Op::Kind::discarded, &Op::kind), kMost);
 }
 
-// The end of the range lies before its start, since a field of the trace may hold any value.
+// The end of the range is before its start, since a field of the trace may have any value.
 TEST(OpStream, ATrimOfNothing) {
   Script s;
   Event& e = s.add(EventKind::trim_all_free, 1);
@@ -263,8 +264,8 @@ TEST(OpStream, WhatACommitMadeUsableSinceTheRequestIsTakenAfterwards) {
   EXPECT_EQ(s.replayed(), "f7 a20 F f6 E ");
 }
 
-// A commit gives clusters back before its end. Where the request came after the commit had begun,
-// OrderSearch finds out whether that had happened.
+// A commit returns clusters before its end. If a request was made after the commit had begun,
+// OrderSearch finds out whether the clusters had been returned by then.
 TEST(OpStream, WhatACommitMayHaveMadeUsableBeforeTheRequestDoesNotMoveIt) {
   Script s;
   s.free(2, 7);
@@ -364,7 +365,7 @@ TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
   EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
 }
 
-// Memory was short in the meantime. The kernel counts each reload, whichever thread needs it.
+// Memory was short in the meantime. The kernel counts each reload, no matter which thread needs it.
 TEST(OpStream, ABuddyMayBeLoadedAgain) {
   Script s;
   s.add(EventKind::buddy_bitmap_load, 2).group = 5;
@@ -406,8 +407,8 @@ TEST(OpStream, InodesAndCommitsComeThroughInOrder) {
   EXPECT_EQ(s.replayed(), "i20 F u20 E ");
 }
 
-// A thread that allocates or frees an inode holds group locks meanwhile. Its event comes at the
-// end.
+// A thread that allocates or frees an inode holds group locks while it works. Its event comes at
+// the end.
 TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   for (const EventKind kind : {EventKind::allocate_inode, EventKind::free_inode}) {
     for (const bool closed : {false, true}) {
@@ -429,7 +430,7 @@ TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   }
 }
 
-// Another thread in the allocator is the stronger kind of race.
+// A race with another thread in the allocator takes precedence over a race with inode work.
 TEST(OpStream, AnInodeIsTheLeastOfRaces) {
   Script s;
   s.request(1, 20);

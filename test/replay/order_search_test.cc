@@ -24,8 +24,8 @@ namespace {
 
 using trace::EventKind;
 
-// Several threads that allocate and free at the same time. Stream goals may have been read before
-// another thread moved them.
+// Several threads that allocate and free at the same time. A thread may have read a stream goal
+// before another thread moved it.
 class Writers {
  public:
   Writers(std::string_view policy, unsigned threads, std::uint64_t seed)
@@ -58,9 +58,9 @@ class Writers {
     began_ = trace_.events().size();
     model_->begin_commit();
   }
-  // The commit gives back what was freed up to some event.
+  // The commit returns the clusters that were freed before a random event.
   void commit_partly() { model_->commit_until(rng_.below(trace_.events().size()) + 1); }
-  // The commit gives back this share of what was freed before it began.
+  // The commit returns this share of the clusters that were freed before it began.
   void commit_share(double share) {
     model_->commit_until(static_cast<std::uint64_t>(share * static_cast<double>(began_)));
   }
@@ -75,7 +75,7 @@ class Writers {
     }
   }
 
-  // The agreement of following the trace, and of deciding alone.
+  // Returns the agreement when following the trace, and in a free-running replay.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> follow() {
     replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
                             {});
@@ -113,7 +113,7 @@ class Writers {
     Thread thread;
     std::optional<KernelTraceWriter::Open> open;
     std::optional<allocator::Decision> made;
-    std::uint64_t goal_when_asked = 0;  // the request that had left it
+    std::uint64_t goal_when_asked = 0;  // the request that had set it
     std::uint32_t logical = 1 << 16;
     std::vector<std::pair<std::uint64_t, Extent>> extents;  // inode, clusters
   };
@@ -163,7 +163,7 @@ class Writers {
   Rng rng_;
   KernelTraceWriter trace_{false};
   std::vector<Writer> threads_;
-  std::array<std::uint64_t, 2> goals_ = {};  // the requests that left them
+  std::array<std::uint64_t, 2> goals_ = {};  // the requests that set them
   std::uint64_t stream_goals_ = 0;
   std::uint64_t asked_ = 0;
   std::uint64_t transaction_ = 0;
@@ -195,7 +195,7 @@ TEST(OrderSearch, FindsTheOrderOfWritersThatOverlap) {
     }
 }
 
-// The share of decisions that are followed, in ten traces.
+// Returns the share of decisions on which model and recording agree, in ten traces.
 template <class Write>
 double followed_share(std::string_view policy, unsigned threads, const Write& write) {
   std::uint64_t asked = 0, identical = 0;
@@ -209,7 +209,7 @@ double followed_share(std::string_view policy, unsigned threads, const Write& wr
   return static_cast<double>(identical) / static_cast<double>(asked);
 }
 
-// Where many overlap all the time, a wrong order may fit for a while.
+// If many requests overlap all the time, a wrong order may fit for a while.
 TEST(OrderSearch, FindsNearlyAllOfTheOrderOfManyWriters) {
   const auto write = [](Writers& writers) {
     for (int i = 0; i < 3000; ++i) writers.step();
@@ -219,7 +219,7 @@ TEST(OrderSearch, FindsNearlyAllOfTheOrderOfManyWriters) {
   EXPECT_GE(followed_share("linux-6.1", 4, write), 0.998);
 }
 
-// Writes a trace in which a writer goes on while a commit gives back its clusters part by part.
+// Writes a trace in which a writer continues while a commit returns its clusters part by part.
 void commit_in_parts(Writers& writers) {
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 1000; ++i) writers.step();
@@ -236,21 +236,22 @@ TEST(OrderSearch, FindsNearlyAlwaysHowMuchACommitHasGivenBack) {
   EXPECT_GE(followed_share("linux-6.12", 1, commit_in_parts), 0.995);
 }
 
-// A commit may end between the moment at which an allocation got what the commit had given back,
-// and its closing event.
+// An allocation may get clusters that a commit has returned. The commit may then end before the
+// closing event of the allocation.
 TEST(OrderSearch, FindsAlmostAllThatACommitHasGivenBackToWritersThatOverlap) {
   EXPECT_GE(followed_share("linux-6.12", 2, commit_in_parts), 0.985);
   EXPECT_GE(followed_share("linux-6.12", 4, commit_in_parts), 0.985);
   EXPECT_GE(followed_share("linux-6.1", 2, commit_in_parts), 0.995);
 }
 
-// From 6.18 on, how freed extents are merged depends on which entries the commit has removed from
-// the tree of their group by then (FreedMerging::parent). Only decisions that differ show that.
+// From 6.18 on, the merging of freed extents depends on the entries that the commit has already
+// removed from the tree of their group (FreedMerging::parent). Only decisions that differ show
+// which entries these are.
 TEST(OrderSearch, FindsNearlyAllOfACommitThatShapesTheNext) {
   EXPECT_GE(followed_share("linux-7.3", 1, commit_in_parts), 0.99);
 }
 
-// Writes a trace in which a writer goes on while a commit gives back its clusters one by one.
+// Writes a trace in which a writer continues while a commit returns its clusters one by one.
 void commit_evenly(Writers& writers) {
   for (int round = 0; round < 4; ++round) {
     for (int i = 0; i < 2000; ++i) writers.step();
@@ -288,7 +289,7 @@ TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {
   progress.begin(100);
   progress.add_missing(110, 10);
   EXPECT_TRUE(progress.empty());
-  EXPECT_EQ(progress.estimate(105), 0u);  // nothing shows that it gave anything
+  EXPECT_EQ(progress.estimate(105), 0u);  // nothing shows that it returned anything
   progress.add_given(120, 40);
   progress.add_missing(130, 70);
   progress.add_missing(135, 60);  // so it was missing at 130 as well
@@ -299,13 +300,13 @@ TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {
   EXPECT_EQ(progress.estimate(115), 30u);  // up to 60
   EXPECT_EQ(progress.estimate(120), 50u);
   EXPECT_EQ(progress.estimate(135), 50u);
-  EXPECT_EQ(progress.estimate(136), 70u);  // nothing shows that less was given than all
+  EXPECT_EQ(progress.estimate(136), 70u);  // nothing shows that less than all was returned
   EXPECT_EQ(progress.estimate(140), 90u);
   EXPECT_EQ(progress.estimate(201), 0u);
   progress.begin(300);
   progress.add_given(310, 150);
   progress.add_missing(320, 140);           // contradicts it
-  EXPECT_EQ(progress.estimate(305), 120u);  // freed behind the beginning of the commit before
+  EXPECT_EQ(progress.estimate(305), 120u);  // freed after the beginning of the previous commit
   EXPECT_EQ(progress.estimate(315), 150u);
 }
 

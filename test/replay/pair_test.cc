@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Images and traces that need not belong together: findings of the fuzzer, and random pairs.
+// Tests images and traces that need not belong together: inputs that the fuzzer found, and random
+// pairs.
 #include "support/pair.h"
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ struct Recorded {
     EXPECT_TRUE(busy.work.problems().empty());
   }
 
-  // The policy that follows the trace if a kernel of that release made it.
+  // Returns the policy that is chosen if a kernel of that release made the trace.
   [[nodiscard]] std::string followed_under(std::string release) {
     replay::SessionOptions options;
     options.release = std::move(release);
@@ -85,7 +85,7 @@ TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
   }
 }
 
-// Two requests overlap, and the later one was served first.
+// A trace in which two requests overlap, and the later one was served first.
 struct Overlapping {
   static constexpr std::uint32_t kDecisions = 40;
   Overlapping() : fs(model_shape("blocks_4k_forty_groups")), rig("linux-7.3", fs) {
@@ -104,7 +104,7 @@ struct Overlapping {
     const allocator::Decision decision = rig.allocator.allocate(open.request);
     writer.finish(open, decision);
   }
-  // The agreement of following the trace, and of deciding alone.
+  // Returns the agreement when following the trace, and in a free-running replay.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> agreements() {
     replay::Session session(fs.source(), packed_trace(events, trace::Generation::v6_5), {});
     replay::Setup setup = {&rig.allocator.policy(), rig.tunables};
@@ -136,7 +136,7 @@ TEST(SessionFollows, TheOrderOfAnswersWhereThatGivesWhatWasRecorded) {
   EXPECT_EQ(alone.identical, Overlapping::kDecisions);
 }
 
-// Neither order gives the recorded decision.
+// Neither order of the two requests gives the recorded decision.
 TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   Overlapping recorded;
   for (trace::Event& e : recorded.events)
@@ -150,7 +150,7 @@ TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   EXPECT_GT(followed.races, 0u);
 }
 
-// The run that decides alone takes the order that a first pass has found.
+// The free-running replay uses the order that a first pass has found.
 TEST(SessionBeside, ARunDecidesAloneInTheOrderThatWasFound) {
   Overlapping recorded;
   replay::Session session(recorded.fs.source(),
@@ -186,8 +186,8 @@ struct Replayable {
   replay::Session session;
 };
 
-// Under a policy other than the recorded one, overlapping requests differ, so other orders are
-// tried.
+// Under a policy other than the recorded one, overlapping requests get different results, so other
+// orders are tried.
 TEST(SessionBeside, EachRunIsWhatItIsAlone) {
   for (const bool recorded : {true, false}) {
     Replayable trace;

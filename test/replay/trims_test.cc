@@ -91,7 +91,7 @@ TEST(RecordedTrims, WithoutDiscardsAllIsLongEnough) {
   EXPECT_EQ(s.read(false), "0/1/0 1/1/0 ");
 }
 
-// On a file system mounted before the recording, nothing happens in group 0, a free happens in
+// The file system was mounted before the recording. Nothing happens in group 0, a free happens in
 // group 1, and FITRIM discards in group 2.
 TEST(RecordedTrims, AGroupThatIsLeftOutAtFirstWasTrimmed) {
   Script s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Recordings that begin on a mounted file system: the contents of memory are deduced from the rest.
+// Tests recordings that begin on a mounted file system: the state in memory is deduced from the
+// trace and the counters.
 #include "replay/warm_start.h"
 #include "replay/engine.h"
 
@@ -47,7 +48,7 @@ class HalfSeen {
   [[nodiscard]] std::uint64_t hidden() const { return look_->hidden(); }
 
  private:
-  // Puts the groups on their lists in another order.
+  // Changes the order of the groups on their lists.
   void stir_lists(std::uint64_t seed) {
     std::vector<std::uint32_t> rank(busy_.rig.state.group_count());
     std::iota(rank.begin(), rank.end(), 0u);
@@ -82,9 +83,9 @@ double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& w
 
 class WarmStarts : public testing::TestWithParam<std::string_view> {};
 
-// Not every case is exact. A preallocation that is never touched again shows only in the counters,
-// and these traces, unlike a kernel's, do not tell where one is released. Results for real kernels
-// are measured in guests (kernel/lab/record.sh).
+// Not every case is exact. A preallocation that is never used again shows only in the counters.
+// Unlike a kernel's traces, these traces do not show where a preallocation is released. Results for
+// real kernels are measured in guests (kernel/lab/record.sh).
 TEST_P(WarmStarts, AreFollowedAfterAShortLook) {
   double sum = 0;
   double cold_sum = 0;
@@ -173,7 +174,8 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
   }
 }
 
-// A preallocation that is only released shows its place in the file by the blocks before it.
+// The blocks before a preallocation show its place in the file, even if the preallocation is only
+// released.
 TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const auto& geometry = fs.source().geometry;
@@ -205,8 +207,8 @@ TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   EXPECT_GT(logical(), 1u << 31);
 }
 
-// A request for a hole shows that the file is longer than its hits suggest. A hit shows where the
-// earlier part of its preallocation lies in the file.
+// A request for a hole shows that the file is longer than its hits suggest. A hit shows the
+// position in the file of the earlier part of its preallocation.
 TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const auto& geometry = fs.source().geometry;
@@ -256,7 +258,7 @@ struct OldBlocks {
   std::vector<std::uint64_t> words{source.groups[1].words.begin(), source.groups[1].words.end()};
 };
 
-// Without extents a request has no neighbours, but its goal tells the file's block before it.
+// Without extents a request has no neighbours, but its goal shows the file's block before it.
 TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   OldBlocks old;  // blocks 30 to 34 of the file
   const auto& geometry = old.source.geometry;
@@ -313,7 +315,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   EXPECT_EQ(found[1].logical, 35u);
 }
 
-// Two pieces with the file's blocks between them are one preallocation.
+// Two pieces with only blocks of the file between them are one preallocation.
 TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   OldBlocks old;
   std::array<trace::Event, 2> events;
@@ -362,8 +364,8 @@ TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
   }
 }
 
-// The trace uses the beginning of a CPU's preallocation. The counters show that it goes on to the
-// end of its chunk, and where two others lie.
+// The trace uses the beginning of a CPU's preallocation. The counters show that it extends to the
+// end of its chunk, and where two others are.
 TEST(WarmStart, APreallocationOfACpuGoesOnToTheEndOfItsChunk) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 600);

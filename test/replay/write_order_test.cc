@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the order of allocations against a list of every allocated block.
+// Compares the order of allocations with a list of every allocated block.
 #include "replay/accounts.h"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 namespace e4r::report {
 namespace {
 
-// Two policies that differ in one part of one row.
+// Returns a report on two policies that differ in one part of one row.
 ReplayReport two_policies() {
   ReplayReport report;
   report.superblock.block_bits = 12;
@@ -96,7 +96,7 @@ TEST(Luck, IsTheLargestChangeInOtherOrders) {
             "no figure varies under legacy in 2 other orders of overlapping requests");
 }
 
-// Searches take 9 % more steps, which is within luck.
+// Searches take 9 % more steps, which other orders of the requests could also cause.
 TEST(Luck, IsNoDifferenceInTheHeadline) {
   ReplayReport report = two_policies();
   for (results::Outcome& run : report.runs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The command itself: output channels, exit statuses, one line for each error.
+// Tests the command itself: output channels, exit statuses, one line for each error.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ class FreefragCommand : public testing::Test {
 };
 std::unique_ptr<test::TempDir> FreefragCommand::dir_;
 
-// The image has blocks of 1 KiB and short free extents: no piece of 256 KiB.
+// The image has blocks of 1 KiB and short free extents, and no free piece of 256 KiB.
 TEST_F(FreefragCommand, CountsAlignedPiecesBehindIt) {
   const std::string plain = freefrag({image()}).out;
   const std::string text = freefrag({"--aligned", image()}).out;
@@ -114,8 +114,8 @@ TEST_F(FreefragCommand, JsonSaysTheSameAsTheText) {
   EXPECT_TRUE(document.at("bad_groups").as_array().empty());
 }
 
-// As on a mounted disk, whose superblock is written only at intervals: e2freefrag's percentages
-// refer to the superblock's count.
+// The superblock of a mounted disk is written only at intervals, and e2freefrag's percentages use
+// the superblock's count.
 TEST_F(FreefragCommand, SaysThatTheSuperblockIsOld) {
   std::filesystem::copy_file(image(), file("mounted"));
   for (const char* count : {"7", "0"}) {
@@ -232,7 +232,7 @@ TEST_F(FreefragCommand, FstrimSendsAsMuch) {
       const auto counted = freefrag({device.path(), "--fstrim", minlen, "--json", "-"});
       ASSERT_EQ(counted.status, 0) << counted.err;
       const auto bytes = json::serialize(json::parse(counted.out).at("fitrim").at("bytes"));
-      // Mounted again each time, because FITRIM skips groups that it has trimmed before.
+      // Mount again each time, because FITRIM skips groups that it has already trimmed.
       if (test::run({"mount", device.path(), file("mnt")}).status != 0)
         GTEST_SKIP() << "no leave to mount ext4";
       const auto trimmed = test::run({"fstrim", "-v", "-m", minlen, file("mnt")});

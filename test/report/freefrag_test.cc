@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `freefrag` against e2freefrag, byte for byte.
+// Compares `freefrag` with e2freefrag, byte for byte.
 #include <gtest/gtest.h>
 
 #include "report/free_space.h"
@@ -77,7 +77,7 @@ TEST_P(Freefrag, SmallestChunk) {
   EXPECT_EQ(ours(path_, block_kb, 1), theirs(path_, block_kb));
 }
 
-// The text copies e2freefrag even if that is wrong; the numbers behind it are correct.
+// The text equals e2freefrag's even where that is wrong. The numbers in the document are correct.
 TEST_P(Freefrag, FreeBlocksAddUp) {
   test::fill_image(path_, {.seed = 7, .max_free = 30, .max_used = 40});
   auto image = image::Image::open(path_, {.load_bitmaps = false});
@@ -88,7 +88,8 @@ TEST_P(Freefrag, FreeBlocksAddUp) {
   EXPECT_EQ(free->text_is_wrong(), free->superblock.features.bigalloc);
 }
 
-// Enough groups for several work pieces, so that extents cross their boundaries.
+// There are enough groups for several pieces of work, so that extents cross the boundaries of
+// pieces.
 TEST(FreefragPieces, ManySmallGroupsOnManyThreads) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

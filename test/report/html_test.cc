@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page: foreign text stays text, and the script draws correctly.
+// Tests the page: foreign text is escaped, and the script draws correctly.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What the run's searches took.
+// Sets the numbers of groups and extents that the run's searches considered.
 void set_steps(results::Outcome& run, std::uint64_t groups, std::uint64_t extents) {
   allocator::Counters counters;
   counters[mb::Criterion::cr0].groups_considered = groups;
@@ -92,8 +92,8 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
 }
 
-// The recorded kernel precedes the policies wherever it has a figure; the cost of single decisions
-// is not recorded.
+// The recorded kernel comes before the policies for each figure that it has. The cost of single
+// decisions is not recorded.
 TEST(Html, DataHoldsTheRecordedKernelFirst) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());
@@ -146,7 +146,7 @@ TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   EXPECT_EQ(cells.back().to_number<std::size_t>(), 3 * ((2 * kMostCells + 1 - 1) % 3 + 1));
 }
 
-// Slow decisions have their explanation; a long text is cut in the middle.
+// Slow decisions have their explanation. A long explanation is shortened in the middle.
 TEST(Html, SlowDecisionsAreExplained) {
   ReplayReport report = make_report({"legacy"});
   EXPECT_EQ(html_slowest(report).find("<pre>"), std::string::npos);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `e4replay map`: compares the picture with e2freefrag and dumpe2fs; its forms, and its errors.
+// Tests `e4replay map`: compares the picture with e2freefrag and dumpe2fs, and tests its forms and
+// errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +57,8 @@ class MapCommand : public testing::Test {
 std::unique_ptr<test::TempDir> MapCommand::dir_;
 
 TEST_F(MapCommand, FreeBlocksOfGroupsAreThoseThatDumpe2fsCounts) {
-  // A cell for each of the eight groups of 8,192 blocks; the last has one block less.
+  // There is a cell for each of the eight groups of 8,192 blocks. The last group has one block
+  // less.
   const json::object found = document({"--columns", "8", "--rows", "1", image()});
   const auto& cells = found.at("cells").as_array();
   ASSERT_EQ(cells.size(), 8u);

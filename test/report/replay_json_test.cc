@@ -76,7 +76,7 @@ TEST(ReplayJson, TheRecordedKernelHasTheKeysOfARun) {
   EXPECT_EQ(json::parse(replay_json(by_stats)).at("recorded").at("searches_from"), "mb_stats");
 }
 
-// A run with a figure, and one of its own, in every row that can have one.
+// Returns a run with a different figure in every row that can have one.
 results::Outcome full_run(std::uint64_t seed) {
   results::Outcome run;
   run.policy = allocator::find_policy("linux-7.3");
@@ -136,7 +136,7 @@ TEST(ReplayJson, HasEveryRowOfTheText) {
   }
 }
 
-// A key is a path: a key within another key would replace it.
+// A key is a path in the document, so no key may be below another one.
 TEST(ReplayJson, NoRowLiesWithinAnother) {
   for (const results::Row& a : results::rows())
     for (const results::Row& b : results::rows())

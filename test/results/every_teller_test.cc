@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A new figure is one row: added here, it is in whatever tells of runs.
+// A new figure needs only one row. The row that this test adds must appear in every report about
+// runs.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -62,7 +63,7 @@ bool has(const std::string& text, std::string_view what) {
   return text.find(what) != std::string::npos;
 }
 
-// The line of a text that has the label.
+// Returns the line of a text that has the label.
 std::string line_of(const std::string& text) {
   const auto at = text.find(kLabel);
   if (at == std::string::npos) return "no line";
@@ -84,7 +85,7 @@ class EveryTeller : public testing::Test {
     ASSERT_EQ(rows().size(), before + 1);
   }
 
-  // Points of a sweep, the first of which is that of an outcome.
+  // Returns a sweep whose first point has the figures of an outcome.
   static sweep::Plan plan() {
     sweep::PlanSpec spec;
     spec.captures = {"a.e4c"};
@@ -102,7 +103,7 @@ class EveryTeller : public testing::Test {
     review::Case& one = out.cases.emplace_back();
     one.name = "one";
     one.block_size = 4096;
-    one.figures = review::figures_of(second(), first());  // worse by more than a half
+    one.figures = review::figures_of(second(), first());  // more than 50 % worse
     return out;
   }
 

@@ -97,7 +97,7 @@ TEST(Rows, ShowWhatFaultyCountersMean) {
 constexpr Teller kAll[] = {Teller::replay,  Teller::review, Teller::hunt,   Teller::age,
                            Teller::writers, Teller::watch,  Teller::metrics};
 
-// A key is a place in a document, so no row lies where another one is, or within it.
+// A key is a path in a document, so no row may have the key of another row, or a key below it.
 TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
   for (const Teller teller : kAll) {
     const auto all = rows(teller);
@@ -110,10 +110,10 @@ TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
   }
 }
 
-// What a label says of the unit is the unit.
+// A label or key that ends with a unit must name the row's unit.
 TEST(Rows, HaveTheUnitOfTheirLabel) {
   for (const Teller teller : kAll) {
-    if (teller == Teller::metrics) continue;  // its labels are without units
+    if (teller == Teller::metrics) continue;  // its labels have no units
     for (const Row& row : rows(teller)) {
       const auto ends = [&row](std::string_view with) {
         return row.label.ends_with(with) || row.key.ends_with(with);
@@ -125,7 +125,8 @@ TEST(Rows, HaveTheUnitOfTheirLabel) {
   }
 }
 
-// Prometheus divides counters by each other. So metrics need no rate, and the help is a sentence.
+// Prometheus can divide counters by each other, so there is no metric for a rate. The help must be
+// a sentence.
 TEST(Rows, OfMetricsAreCountersOrStatesWithHelp) {
   for (const Row& row : rows(Teller::metrics)) {
     EXPECT_TRUE(row.label.ends_with('.') && isupper(static_cast<unsigned char>(row.label.front())))
@@ -139,7 +140,7 @@ TEST(Rows, OfMetricsAreCountersOrStatesWithHelp) {
   EXPECT_FALSE(find_row("free_extents", Teller::metrics)->counted);
 }
 
-// A review has 22 columns for a label.
+// A review has 22 characters for a label.
 TEST(Rows, FitIntoALineOfAReview) {
   for (const Row& row : rows(Teller::review)) {
     EXPECT_LE(row.label.size(), 22u) << row.label;
@@ -147,7 +148,7 @@ TEST(Rows, FitIntoALineOfAReview) {
   }
 }
 
-// Of the start image there is free space, and nothing that a run does.
+// The start image has figures of free space, but no figures of a run.
 TEST(Rows, OfTheStartAreOfFreeSpace) {
   Outcome start;
   start.free.extents.add(0, 100);
@@ -156,7 +157,7 @@ TEST(Rows, OfTheStartAreOfFreeSpace) {
   EXPECT_EQ(find_row("aged/max_kb", Teller::age)->of(start), whole(400));
 }
 
-// What a replay counts is unknown of a file system that was aged, and the other way round.
+// A file system that was aged has no figures of a replay, and a replay has no figures of ageing.
 TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
   Outcome replayed, aged;
   aged.aged.emplace();
@@ -166,8 +167,8 @@ TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
   EXPECT_EQ(find_row("freed/runs", Teller::age)->of(aged), whole(0));
 }
 
-// docs/metrics.md names the key of each row beside its label. SECTION and CRITERION stand for those
-// of each criterion.
+// docs/metrics.md has the key and label of each row in one line. SECTION and CRITERION stand for
+// the names of each criterion.
 TEST(Rows, AreInTheDocumentation) {
   const Result<std::string> page = read_file(METRICS);
   ASSERT_TRUE(page.ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reviews of two kernels, replaced by programs (test/guest/fake_kernel.cc).
+// Tests reviews of two kernels, with fake kernels (test/guest/fake_kernel.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class KernelReview : public ::testing::Test {
     options_.captures.push_back(*app::parse_capture(dir_.file("case.e4c")));
   }
 
-  // A side with a kernel file of that name, which determines its behaviour.
+  // Makes a side whose kernel file has that name, which selects its behaviour.
   Side kernel(const std::string& name) {
     std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
     Side out;
@@ -59,7 +59,7 @@ class KernelReview : public ::testing::Test {
     return kNone;
   }
 
-  // With a blank in the place of each end of a line.
+  // Returns the text with a blank in place of each line break.
   static std::string unwrapped(const std::string& text) {
     std::istringstream words(text);
     std::string out;
@@ -103,7 +103,7 @@ TEST_F(KernelReview, ATimeOfOneThatDecidesOtherwiseIsTheMedianOfRunsInTurn) {
   EXPECT_TRUE(one.caveats.empty()) << one.caveats.front();
 }
 
-// For a clock that ticks every 256 ns, 100 and 350 ns may be neighbours.
+// On a clock that ticks every 256 ns, 100 ns and 350 ns may differ by one tick only.
 TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   const auto review = run("good", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;
@@ -112,7 +112,7 @@ TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   EXPECT_EQ(change_of(figure(*review, "decision_ns/mean")), Change::worse) << "of many requests";
 }
 
-// Its mean time is 350 ns or less in some runs, and more in others.
+// The mean time of this kernel is 350 ns or less in some runs, and more in others.
 TEST_F(KernelReview, WhatRunsOfOneKernelDifferByIsNoise) {
   const auto review = run("noisy-a", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;
@@ -140,7 +140,7 @@ TEST_F(KernelReview, NamesTheKernelsThatWereCompared) {
   EXPECT_NE(page.find("commit 0123456789ab"), std::string::npos);
 }
 
-// Nothing is worse than a kernel that fails, however it does so.
+// A kernel that fails is worse than any figure, no matter how it fails.
 TEST_F(KernelReview, AKernelThatFailsIsTheFirstThatGotWorse) {
   ::setenv("E4R_GUEST_PATIENCE", "1", 1);
   const std::pair<const char*, const char*> kernels[] = {
@@ -187,14 +187,15 @@ TEST_F(KernelReview, AFailureOfTheBaseIsOfTheBase) {
   EXPECT_EQ(failures_text(*both, Change::better), "");
 }
 
-// A kernel that fails in one run of several has failed.
+// A kernel that fails in one of several runs counts as failed.
 TEST_F(KernelReview, AKernelThatFailsWhenItIsAskedAgainHasFailed) {
   const auto review = run("good", "far-dies-again");
   ASSERT_TRUE(review.ok()) << review.error().message;
   EXPECT_NE(review->cases.front().failed[1].find("the kernel failed"), std::string::npos);
 }
 
-// The capture has neither sizes nor writers: what hung on them is said, in one caveat a policy.
+// The capture has neither file sizes nor writers. One caveat for each policy counts the decisions
+// that depended on them.
 TEST_F(KernelReview, GuessesAreACaveat) {
   options_.captures = {*app::parse_capture(TRACES "/cr5-64m.e4c")};
   options_.force = true;

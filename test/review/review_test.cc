@@ -61,7 +61,7 @@ Outcome outcome(std::uint64_t scanned, std::uint64_t extents) {
   return out;
 }
 
-// A figure of a review, by its key.
+// Returns the row of a review by its key.
 const results::Row* row_of(std::string_view key) {
   return results::find_row(key, results::Teller::review);
 }
@@ -75,10 +75,10 @@ TEST(ReviewFigures, AreThoseOfBothSides) {
       ++worse;
       EXPECT_EQ(one.row->key, "extents_scanned");
     }
-    // Models are not timed, and nobody came to CR2.
+    // Models are not timed, and no search reached CR2.
     EXPECT_FALSE(one.row->key.starts_with("decision_ns")) << one.row->key;
     EXPECT_NE(one.row->key, "hits/cr2");
-    // e4defrag: 10 extents too many of 1,000 blocks are 1 %, which scores 8.
+    // e4defrag: 10 extra extents in 1,000 blocks are 1 %, which gives a score of 8.
     if (one.row->key == "files/e4defrag_score") {
       EXPECT_DOUBLE_EQ(std::get<double>(one.base), 8);
     }
@@ -113,7 +113,7 @@ TEST(ReviewFigures, OfNothingAreNone) {
   }
 }
 
-// Two cases with names as hostile as file names can be.
+// Returns a review of two cases with hostile file names.
 Review hostile() {
   static const allocator::Policy* const legacy = allocator::find_policy("legacy");
   Review out;
@@ -150,7 +150,7 @@ TEST(Review, TellsTheLargestChangeFirst) {
   EXPECT_TRUE(list_changed(review, Change::better).empty());
 }
 
-// Cases in which extents per file change by these factors.
+// Returns a review with one case for each pair of extents per file.
 Review of_extents(const std::vector<std::pair<double, double>>& values) {
   Review out = hostile();
   const Case first = out.cases.front();
@@ -266,7 +266,7 @@ TEST(Review, EqualCaveatsAreOne) {
             std::string::npos);
 }
 
-// A row per figure, a dot per case, in a layout that fits a phone.
+// The plot has a row for each figure and a dot for each case, in a layout that fits a phone.
 TEST(Review, ThePlotHasADotForEachCase) {
   const Review review = of_extents({{10, 11}, {10, 5}, {10, 10}, {0, 10}});
   const std::string plot = plot_html(review);

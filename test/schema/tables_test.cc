@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// docs/schema lists criteria and tunables a second time, because it is the contract with other
-// programs. This test compares it with the tables of the code.
+// docs/schema repeats the lists of criteria and tunables, because it is the contract with other
+// programs. This test compares it with the tables in the code.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -37,7 +37,8 @@ Names tunables() {
   return out;
 }
 
-// A list in the schemas. `mark` identifies it, and `is_entry` tells whether a name belongs to it.
+// A list in the schemas. `mark` identifies the list, and `is_entry` returns whether a name belongs
+// to it.
 struct List {
   std::string_view mark;
   bool (*is_entry)(std::string_view name);

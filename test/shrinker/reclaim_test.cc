@@ -42,7 +42,7 @@ TEST(Reclaim, RoundRobinGoesOnWhereItWasLeft) {
   cache.insert(11, {0, 1, 5, es::written});
   model("round-robin").scan(cache, 2);
   EXPECT_EQ(left(cache, 11), (Blocks{0, 8}));
-  // Over the end and on from the start.
+  // The walk reaches the end and continues at the start.
   model("round-robin").scan(cache, 2);
   EXPECT_EQ(left(cache, 11), Blocks{});
 }
@@ -83,7 +83,8 @@ TEST(Reclaim, DelayedEntriesCostRoundRobinTheBudgetAndEvictableNothing) {
   }
 }
 
-// Round-robin visits an entry that has grown over the cursor twice, at both ends of its walk.
+// An entry has grown over the cursor. Round-robin visits it twice, at the start and at the end of
+// its walk.
 TEST(Reclaim, EvictableVisitsEachEntryOnce) {
   for (const char* name : {"round-robin", "evictable"}) {
     StatusCache cache;

@@ -10,7 +10,7 @@
 namespace e4r::state {
 namespace {
 
-// The order of the largest aligned free chunk around `at`, found by trying all orders.
+// Returns the order of the largest aligned free chunk around `at`, by trying all orders.
 std::uint32_t plain_order(const std::vector<std::uint64_t>& words, std::uint32_t clusters,
                           std::uint32_t orders, std::uint32_t at) {
   std::uint32_t best = 0;
@@ -37,7 +37,7 @@ OrderCounters plain_counters(const std::vector<std::uint64_t>& words, std::uint3
   return counters;
 }
 
-// After random takes and gives, every chunk is still the largest possible.
+// After random calls of take() and give(), every chunk is still the largest possible.
 TEST(Buddy, StaysCanonical) {
   for (const std::uint32_t orders : {5u, 8u, 12u}) {
     Rng rng(orders);

@@ -10,7 +10,7 @@ TEST(FreedList, MergesWithinATransactionAndMovesToTheEnd) {
   FreedList list;
   EXPECT_TRUE(list.add(3, 10, 5, 1));
   EXPECT_TRUE(list.add(4, 100, 5, 1));
-  EXPECT_TRUE(list.add(3, 15, 5, 1));  // merges with the first and moves behind the second
+  EXPECT_TRUE(list.add(3, 15, 5, 1));  // merges with the first entry and moves after the second
   ASSERT_EQ(list.entries().size(), 2u);
   EXPECT_EQ(list.entries().front().group, 4u);
   EXPECT_EQ(list.entries().back().start, 10u);
@@ -41,7 +41,7 @@ TEST(FreedList, RefusesOverlaps) {
   EXPECT_TRUE(list.add(1, 10, 5, 1));
 }
 
-// The tree has 20 at the root, with 10 and 30 below it.
+// The tree has the entry 20 at the root, with 10 and 30 below it.
 TEST(FreedList, MergesWithItsParentAlone) {
   FreedList list(FreedMerging::parent);
   EXPECT_TRUE(list.add(0, 20, 2, 1));
@@ -54,15 +54,15 @@ TEST(FreedList, MergesWithItsParentAlone) {
   ASSERT_EQ(list.entries().size(), 3u);
   const auto taken = list.take_committed(1);
   ASSERT_EQ(taken.size(), 3u);
-  EXPECT_EQ(taken[0].start, 20u);  // each keeps the place of the lower one
+  EXPECT_EQ(taken[0].start, 20u);  // each merged entry keeps the list position of the lower one
   EXPECT_EQ(taken[1].start, 10u);
   EXPECT_EQ(taken[1].count, 10u);
   EXPECT_EQ(taken[2].start, 30u);
   EXPECT_TRUE(list.empty());
 }
 
-// Of 10, 30 and 20, the last one becomes the root. So 21 goes below 30, and merges with nothing.
-// Once the first transaction has left the tree, 21 goes below 20.
+// After 10, 30 and 20 are added, 20 is the root. So 21 goes below 30, and does not merge. Once the
+// first transaction has left the tree, 21 goes below 20.
 TEST(FreedList, UnlinkedEntriesDoNotShapeTheTree) {
   for (const bool unlinks : {false, true}) {
     FreedList list(FreedMerging::parent);

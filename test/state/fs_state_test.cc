@@ -54,8 +54,7 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
     }
     if (rng.chance(1, 50)) state.commit(transaction++);
     if (step % 50 == 0) {
-      // The test itself gives clusters back that also wait for a commit. That is no broken
-      // invariant.
+      // The test itself frees clusters that also wait for a commit. Ignore this violation.
       std::vector<std::string> lines = state.check(5);
       std::erase_if(lines, [](const std::string& l) {
         return l.find("freed range") != std::string::npos ||
@@ -116,7 +115,7 @@ TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   EXPECT_EQ(state.force_take(0, 22, 6, held), 3u);  // 25 to 27 are in use
   EXPECT_EQ(held, (std::vector<std::uint64_t>{0x38}));
   EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
-  EXPECT_EQ(state.freed().entries().size(), 1u);  // that of transaction 9
+  EXPECT_EQ(state.freed().entries().size(), 1u);  // the entry of transaction 9
   state.commit(8);
   EXPECT_EQ(state.bad_frees(), 0u);
   EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
@@ -184,7 +183,7 @@ TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
   EXPECT_TRUE(state.put_before(OrderLists::average, 2, 3));
   EXPECT_FALSE(state.is_behind(OrderLists::average, 2, 3));
   EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 2, 3, 4, 0}));
-  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // already in front
+  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // already before it
   EXPECT_FALSE(state.put_before(OrderLists::average, 2, 2));
   EXPECT_FALSE(state.put_before(OrderLists::average, 99, 2));
   // The group leaves the list and returns, so its place is known from now on.
@@ -196,7 +195,7 @@ TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
   expect_sound(state);
 }
 
-// The groups of each list, in order.
+// Returns the groups of each list, in order.
 std::vector<std::vector<std::uint32_t>> lists_of(FsState& state) {
   std::vector<std::vector<std::uint32_t>> out;
   const auto add = [&out](const auto& list) {
@@ -210,7 +209,7 @@ std::vector<std::vector<std::uint32_t>> lists_of(FsState& state) {
   return out;
 }
 
-// A caller that undoes changes, the last one first, finds every list as it was.
+// If a caller undoes changes in reverse order, every list gets its old order back.
 TEST(FsState, AGroupCanBePutBackWhereItStoodOnItsLists) {
   for (const GroupIndex index : {GroupIndex::lists, GroupIndex::lists_keep_full}) {
     const Fixture fixture(8, 256);
@@ -256,7 +255,8 @@ TEST(FsState, AGroupCanBePutBackWhereItStoodOnItsLists) {
   }
 }
 
-// Ignores a place on a list of another order, and a place behind a group that has left.
+// A place on the list of another order is ignored, and so is a place after a group that has left
+// the list.
 TEST(FsState, AGroupIsNotPutBackOnAListOfAnotherOrder) {
   const Fixture fixture(3);
   FsState state(fixture.source, GroupIndex::lists);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The tree of groups by average free extent (Linux 5.13 to 5.19) against a plain list.
+// Compares the tree of groups by average free extent (Linux 5.13 to 5.19) with a plain list.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using state::AverageTree;
 using state::Group;
 
-// The longest and the shortest way from the root to a leaf, in nodes.
+// Returns the longest and the shortest path from the root to a leaf, in nodes.
 std::pair<int, int> depths(const AverageTree::const_iterator& at) {
   if (!at) return {0, 0};
   auto left = at, right = at;
@@ -27,7 +27,7 @@ std::pair<int, int> depths(const AverageTree::const_iterator& at) {
 TEST(AverageTree, KeepsTheOrderOfArrivalAmongEquals) {
   std::vector<Group> groups(64);
   AverageTree tree;
-  std::vector<Group*> expected;  // ascending; equal ones in order of arrival
+  std::vector<Group*> expected;  // ascending; equal groups in order of insertion
   Rng rng(5);
   for (int step = 0; step < 20'000; ++step) {
     Group& group = groups[rng.below(groups.size())];
@@ -47,7 +47,8 @@ TEST(AverageTree, KeepsTheOrderOfArrivalAmongEquals) {
   }
 }
 
-// The case that the shape decides: 1 to 7 arrive in order, so 2 is the root with 4 behind it.
+// The shape of the tree decides this case: 1 to 7 are inserted in order, so 2 is the root and 4 is
+// its right child.
 TEST(AverageTree, HasTheShapeOfTheKernels) {
   std::vector<Group> groups(8);
   AverageTree tree;
