@@ -8,7 +8,7 @@
 namespace e4r::stats {
 namespace {
 
-// Blocks of 4 KiB, clusters of 16 KiB.
+// Uses blocks of 4 KiB and clusters of 16 KiB.
 constexpr Geometry kGeometry = {.blocks_count = 40960,
                                 .blocks_per_group = 4096,
                                 .clusters_per_group = 1024,
@@ -34,7 +34,7 @@ TEST(FitrimCount, MinlenIsOfBlocksAndThenOfWholeClusters) {
 }
 
 TEST(FitrimCount, CountsRunsThatAreLongEnough) {
-  // Clusters 0 to 3, 10, and those from 80 on are in use. The group has 96 clusters.
+  // The group has 96 clusters. Clusters 0 to 3, 10, and all from 80 on are in use.
   const std::vector<std::uint64_t> words = {0b10000001111, 0xffff0000};
   const auto count = [&](std::uint64_t minlen) {
     FitrimCount out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests aligned free pieces against a count block by block, and against dumpe2fs's free blocks.
+// Compares aligned free pieces with a count block by block, and with dumpe2fs's free blocks.
 #include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Pieces pieces_one_by_one(const std::vector<bool>& free, const Geometry& g) {
 
 class AlignedFreeOf : public testing::TestWithParam<SpaceShape> {};
 
-// The last shape has groups whose size is not a multiple of a piece.
+// In the last shape, the size of a group is not a multiple of a piece.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, AlignedFreeOf,
     testing::Values(SpaceShape{12, 0, 32768, 2, 77}, SpaceShape{10, 0, 8192, 9, 17},
@@ -81,7 +81,7 @@ TEST_P(AlignedFreeOf, RandomBitmapsAgreeWithBlockByBlock) {
 }
 
 TEST(AlignedFree, PiecesLieInOneGroup) {
-  // Blocks of 1 KiB begin at block 1: block 8192 is the last of group 0.
+  // With blocks of 1 KiB, groups begin at block 1, so block 8192 is the last of group 0.
   const auto g = geometry_of({10, 0, 8192, 2, 0});
   AlignedFree whole;
   const std::vector<std::uint64_t> words(128, 0);
@@ -129,7 +129,7 @@ TEST(AlignedFree, AreThoseOfTheFreeBlocksOfDumpe2fs) {
   }
 }
 
-// As many requests succeed as there are pieces. The next one fails.
+// The number of requests that succeed equals the number of pieces. The next one fails.
 TEST(AlignedFree, AreAsManyAsForcealignServes) {
   test::ModelFs fs({.name = "holes", .groups = 20, .block_bits = 12, .clusters_per_group = 2048});
   fs.fill();

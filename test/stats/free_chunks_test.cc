@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests free chunks against counts cluster by cluster.
+// Compares free chunks with counts cluster by cluster.
 #include "stats/free_extents.h"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@ namespace {
 
 using Bits = std::vector<bool>;  // true: in use
 
-// Counts the same, one block at a time.
+// Counts the free extents one block at a time, as a reference.
 FreeExtents one_by_one(const Bits& used, const BlockSpace& space, std::uint32_t chunk_bits) {
   FreeExtents all;
   all.chunk_bits = chunk_bits;

@@ -98,18 +98,18 @@ TEST(MbStats, ThoseThatATraceShows) {
   EXPECT_EQ(known.requests, 5u);
   EXPECT_EQ(known.goal_hits, 2u);
   EXPECT_EQ(known.len_goal_hits, 1u);
-  EXPECT_EQ(known[mb::Criterion::cr0].hits, 0u);         // a rung of the policy
-  EXPECT_EQ(known[mb::Criterion::best_avail].hits, 3u);  // no rung of it, and seen
+  EXPECT_EQ(known[mb::Criterion::cr0].hits, 0u);         // a criterion of the policy
+  EXPECT_EQ(known[mb::Criterion::best_avail].hits, 3u);  // not a criterion of the policy, but seen
   EXPECT_FALSE(known[mb::Criterion::cr1_5].hits);
   EXPECT_FALSE(known.breaks);
-  // What is uncertain is left out.
+  // Uncertain counters are left out.
   counts.nameless = counts.goals_hidden = 1;
   known = known_counters(legacy, counts);
   EXPECT_FALSE(known[mb::Criterion::cr0].hits);
   EXPECT_FALSE(known.len_goal_hits);
 }
 
-// A kernel without mb_stats shows closing events alone.
+// A kernel without mb_stats shows only closing events.
 TEST(KnownCounters, LeaveOutWhatAKernelWithoutMbStatsDoesNotShow) {
   allocator::Counters counters;
   counters.complete = false;
@@ -129,7 +129,7 @@ TEST(KnownCounters, LeaveOutWhatAKernelWithoutMbStatsDoesNotShow) {
             "extents_scanned");
 }
 
-// What one source lacks another one may know.
+// Counters that one source lacks are taken from another one.
 TEST(KnownCounters, TakeOverWhatIsMissing) {
   KnownCounters known = known_counters(*parse_mb_stats(kMbStats)), other;
   const auto requests = known.requests;
@@ -143,7 +143,7 @@ TEST(KnownCounters, TakeOverWhatIsMissing) {
   EXPECT_EQ(known[mb::Criterion::past_last].hits, 5u);
 }
 
-// What a kernel prints is read as what was printed, whichever kernel it is.
+// The mb_stats text of every kernel is read back with the values that were printed.
 TEST(KnownCounters, AreReadAsTheyWerePrinted) {
   allocator::Counters counters;
   std::uint64_t next = 1;
@@ -243,7 +243,8 @@ TEST(MbGroups, AGroupThatIsMissingDiffers) {
   EXPECT_EQ(result.first, "group 0: the kernel's text lacks it");
 }
 
-// Lustre's ldiskfs also prints what the descriptor has free, and the number of preallocations.
+// Lustre's ldiskfs also prints the free clusters in the descriptor, and the number of
+// preallocations.
 TEST(MbGroups, OfLdiskfsHaveTwoMoreColumns) {
   const auto groups = parse_mb_groups(
       "#group: bfree gfree frags first pa    [ 2^0   2^1 ]\n"
@@ -301,7 +302,7 @@ TEST(MbGroups, ComparesEachFigure) {
   EXPECT_FALSE(parse_mb_groups("nothing\n").ok());
 }
 
-// A counter has the same name whatever the kernel calls its criterion's section.
+// A counter has the same name for both names of its criterion's section.
 TEST(MbStats, EverySectionIsKnownByBothOfItsNames) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     for (const std::string_view section : {row.section, row.section_6_5}) {

@@ -10,7 +10,8 @@
 
 namespace e4r::test {
 
-// A policy at work on a file system that already has files. Call work.run() as long as needed.
+// A policy that serves requests on a file system that already has files. Call work.run() as often
+// as needed.
 struct BusyFs {
   BusyFs(std::string_view policy, const ModelShape& shape, std::uint64_t seed);
 

@@ -7,7 +7,7 @@
 
 namespace e4r::test {
 
-// Draws numbers from a fuzzer's bytes; zeros once the bytes run out.
+// Draws numbers from a fuzzer's bytes. Draws zeros after the last byte.
 class Draw {
  public:
   explicit Draw(std::span<const std::uint8_t> bytes) : left_(bytes) {}
@@ -28,8 +28,8 @@ class Draw {
     return limit <= 1 ? 0 : static_cast<std::uint32_t>(raw(limit > 256 ? 2 : 1) % limit);
   }
   bool one_in(std::uint32_t n) { return below(n) == 1; }
-  // Usually below the limit; sometimes close to it, near the largest value of the type, or
-  // arbitrary.
+  // Draws a number that is usually below the limit. Sometimes it is close to the limit, close to
+  // the largest value of the type, or arbitrary.
   std::uint64_t odd(std::uint64_t limit) {
     const std::uint8_t how = byte();
     if (how < 180) return below(static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, 65536)));

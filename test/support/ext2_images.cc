@@ -32,7 +32,7 @@ std::uint32_t group_clusters(ext2_filsys fs, dgrp_t group) {
   return static_cast<std::uint32_t>((ext2fs_group_blocks_count(fs, group) + ratio - 1) / ratio);
 }
 
-// The group's bitmap block, padded with ones.
+// Returns the group's bitmap block, padded with ones.
 std::vector<unsigned char> bitmap_block(ext2_filsys fs, dgrp_t group) {
   const std::uint32_t clusters = group_clusters(fs, group);
   std::vector<unsigned char> bytes(fs->blocksize, 0xff);
@@ -46,7 +46,7 @@ std::vector<unsigned char> bitmap_block(ext2_filsys fs, dgrp_t group) {
   return bytes;
 }
 
-// Draws the runs of a Fill. used() gives one cluster after the other.
+// Draws the runs of a Fill. Each call of used() is for the next cluster.
 class Pattern {
  public:
   explicit Pattern(const Fill& fill) : fill_(fill), rng_(fill.seed) {}

@@ -13,7 +13,7 @@ void make_image(const std::string& path, std::uint64_t bytes,
                 const std::vector<std::string>& mke2fs_options);
 
 // Alternating free and used runs of clusters over the whole file system. Their lengths are drawn
-// uniformly between the bounds. Clusters in use stay in use. max_free == 0: all clusters become
+// uniformly between the bounds. Clusters in use stay in use. If max_free is 0, all clusters become
 // used.
 struct Fill {
   std::uint64_t seed = 1;
@@ -26,12 +26,12 @@ struct Fill {
 };
 
 // Marks clusters as used in the block bitmaps and keeps descriptors, checksums and counts right. No
-// inode owns these clusters: e2fsck complains, but the block allocator does not care. Throws on
-// failure.
+// inode owns these clusters: e2fsck reports that, but the block allocator does not notice it.
+// Throws on failure.
 void fill_image(const std::string& path, const Fill& fill);
 
-// The block bitmaps as libext2fs reads them: per group, in 64-bit words, with the bits past the
-// group's end set. Throws if libext2fs refuses the image.
+// Returns the block bitmaps that libext2fs reads: for each group, in 64-bit words, with the bits
+// past the group's end set. Throws if libext2fs refuses the image.
 [[nodiscard]] std::vector<std::vector<std::uint64_t>> reference_bitmaps(const std::string& path);
 
 // Passes a group's on-disk descriptor to `change` and writes it back. If `checksum` is set, updates
@@ -43,7 +43,7 @@ struct DescriptorBytes {
 void edit_descriptor(const std::string& path, std::uint32_t group, bool checksum,
                      void (*change)(DescriptorBytes));
 
-// The byte offset of the group's block bitmap. Throws on failure.
+// Returns the byte offset of the group's block bitmap. Throws on failure.
 [[nodiscard]] std::uint64_t bitmap_offset(const std::string& path, std::uint32_t group);
 
 }  // namespace e4r::test

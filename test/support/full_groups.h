@@ -13,7 +13,7 @@ namespace e4r::test {
 // 2 MiB: the goal for a file of 3 MiB with 4 KiB blocks
 inline constexpr std::uint32_t kGoal = 512;
 
-// Twenty full groups of 2048 clusters of 4 KiB. Tests free what they need.
+// Twenty full groups of 2048 clusters of 4 KiB. Tests free the clusters that they need.
 struct FullGroups : testing::Test {
   FullGroups() : fs(shape()) {
     fs.fill();

@@ -33,7 +33,8 @@ class DataMap {
   ~DataMap() { ::close(fd_); }
   DataMap(const DataMap&) = delete;
   DataMap& operator=(const DataMap&) = delete;
-  // The first byte at or after `offset` that may be nonzero; a huge offset if there is none.
+  // Returns the first byte at or after `offset` that may be nonzero, or a huge offset if there is
+  // none.
   [[nodiscard]] std::uint64_t next(std::uint64_t offset) const {
     const off_t at = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
     if (at >= 0) return static_cast<std::uint64_t>(at);
@@ -85,7 +86,7 @@ std::uint32_t last_used(ext2_filsys fs, dgrp_t group) {
   return 0;
 }
 
-// An inode that e2fsck does not complain about.
+// Returns an inode of an empty regular file that e2fsck accepts.
 std::vector<unsigned char> stale_inode(std::uint32_t size, std::uint32_t number) {
   ext2_inode_large inode = {};
   inode.i_mode = 0100644;

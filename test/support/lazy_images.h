@@ -10,10 +10,11 @@
 
 namespace e4r::test {
 
-// shapes() and more that matter to inode tables: inode sizes, few inodes per group. mke2fs makes
-// them with lazy_itable_init=1,nodiscard, so it writes no table that it need not write.
+// Returns shapes(), and more shapes that matter to inode tables: several inode sizes, few inodes
+// per group. Their options include lazy_itable_init=1,nodiscard, so mke2fs writes no table that it
+// need not write.
 [[nodiscard]] const std::vector<Shape>& lazy_shapes();
-// The shape of that name. Throws if there is none.
+// Returns the shape of that name. Throws if there is none.
 [[nodiscard]] const Shape& lazy_shape(const std::string& name);
 
 // Makes the image with 24 files of `file_bytes` bytes and some directories, then deletes some
@@ -27,9 +28,9 @@ struct ReferenceGroup {
   std::uint32_t unused = 0;
   std::uint32_t free_inodes = 0;
   bool checksum_ok = false;
-  std::uint64_t used_bytes = 0;  // of inodes not counted as unused
-  std::uint64_t used_part = 0;   // bytes of the blocks that have such inodes
-  std::uint32_t last_used = 0;   // highest inode in use by the bitmap, counted from 1; 0: none
+  std::uint64_t used_bytes = 0;  // bytes of the inodes that are not counted as unused
+  std::uint64_t used_part = 0;   // bytes of the blocks that contain such inodes
+  std::uint32_t last_used = 0;   // highest inode in use according to the bitmap, from 1; 0 if none
 };
 [[nodiscard]] std::vector<ReferenceGroup> reference_groups(const std::string& path);
 
@@ -42,25 +43,25 @@ struct Bytes64 {
 // A block with copies of descriptors.
 struct DescriptorCopy {
   Bytes64 bytes;
-  std::uint32_t first_group = 0;     // whose descriptor comes first
-  std::vector<std::uint32_t> flags;  // of that group and those behind it
+  std::uint32_t first_group = 0;     // the group whose descriptor comes first
+  std::vector<std::uint32_t> flags;  // flags of that group and the following ones
 };
 [[nodiscard]] std::vector<DescriptorCopy> reference_descriptor_copies(const std::string& path);
 
-// Fills the tables with what a used disk may hold, from the first unused inode on or from the first
-// block without used inodes on. The content is inodes of empty regular files with one link, or
-// bytes from a random generator with a fixed seed.
+// Fills the tables with old data as on a used disk, from the first unused inode on or from the
+// first block without used inodes on. The data is inodes of empty regular files with one link, or
+// random bytes with a fixed seed.
 enum class FillFrom : std::uint8_t { first_unused_inode, first_unused_block };
 enum class FillWith : std::uint8_t { inodes, random };
 void fill_unused(const std::string& path, FillFrom from, FillWith with = FillWith::inodes);
-// Groups whose inode table has nonzero bytes from the first unused block on.
+// Returns the groups whose inode table has nonzero bytes from the first unused block on.
 [[nodiscard]] std::vector<std::uint32_t> groups_not_zero(const std::string& path);
 
 // Copies a sparse file and keeps it sparse.
 void copy_sparse(const std::string& from, const std::string& to);
-// A hash of the content. Holes count as zeros and are not read.
+// Returns a hash of the contents. Holes count as zeros and are not read.
 [[nodiscard]] std::uint64_t fingerprint(const std::string& path);
-// Offsets of the 1 KiB blocks that differ between two files of the same size.
+// Returns the offsets of the 1 KiB blocks that differ between two files of the same size.
 [[nodiscard]] std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b);
 
 // The exit status and output of e2fsck -fn, without the line with its version.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Makes a fragmented sparse image for benchmarks: mke2fs, then runs of used clusters.
+// Makes a fragmented sparse image for benchmarks: runs mke2fs, and then marks runs of clusters as
+// used.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -9,11 +9,11 @@
 
 namespace e4r::test {
 
-// The group's line in mb_groups.
+// Returns the group's line in mb_groups.
 [[nodiscard]] state::MbGroup shown_of(const state::Group& group);
 
-// What can be seen of a file system in use: its image, in which clusters that are in use only in
-// memory are free, and mb_groups.
+// The visible state of a mounted file system: mb_groups, and the image, in which clusters are free
+// that are in use only in memory.
 class ModelLook {
  public:
   // Loads every group of the state, as a read of mb_groups does.

@@ -22,7 +22,7 @@ using trace::EventKind;
 
 constexpr std::size_t kMostEvents = 120;
 
-// A drawn start image. Its groups have a few hundred clusters at most.
+// A drawn start image. A group has at most a few hundred clusters.
 class Image {
  public:
   explicit Image(Draw& draw);
@@ -392,7 +392,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   Case it;
   it.source = &image.source();
   it.check_every = draw.one_in(8) ? 1 : 20 + draw.below(60);
-  // The spoiler draws from the end of the bytes, so that it does not shift the recorder's draws.
+  // Damage is drawn from the end of the bytes, so that it does not shift the recorder's draws.
   const std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
   Draw spoiler(backwards);
   Recorder recorder(image.source(), recorded, tunables, draw);
@@ -418,7 +418,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
     it.warm = *replay::deduce_warm_start(*it.source, stream, shown, tunables.mb_stream_req);
   }
   std::string problem = replay_once(Driver::follow, it, recorded, tunables);
-  // Follows again, with the order of lists that the first run has found.
+  // Follows the trace again, with the order of lists that the first run has found.
   if (problem.empty() && it.warm && it.warm->precedences > 0)
     problem = replay_once(Driver::follow, it, recorded, tunables);
   if (problem.empty()) problem = replay_once(Driver::free_run, it, recorded, tunables);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests with more points than a run has time for: a run tries a fifth of them, chosen by E4R_SEED,
-// or all of them with E4R_POINTS=all.
+// Some tests have more points than one run has time for. A run tries a fifth of them, chosen by
+// E4R_SEED, or all of them with E4R_POINTS=all.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace e4r::test {
 
-// E4R_SEED repeats or varies a run.
+// Returns E4R_SEED, which repeats or varies a run.
 [[nodiscard]] inline std::uint64_t seed_of_run() {
   const char* text = std::getenv("E4R_SEED");
   return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);
@@ -20,12 +20,12 @@ namespace e4r::test {
   return text != nullptr && std::string_view(text) == "all";
 }
 
-// The number of points of `all` that a run tries.
+// Returns how many of `all` points a run tries.
 [[nodiscard]] inline int points_of_run(int all) {
   return all_points_are_tried() ? all : (all + 4) / 5;
 }
 
-// Whether a run tries this point of many that are numbered.
+// Returns whether a run tries the point with this number.
 [[nodiscard]] inline bool is_tried(std::uint64_t point) {
   return all_points_are_tried() || (point + seed_of_run()) % 5 == 0;
 }

@@ -9,7 +9,7 @@ namespace e4r::test {
 
 using Bytes = std::vector<unsigned char>;
 
-// These three throw std::runtime_error on failure.
+// These three functions throw std::runtime_error on failure.
 [[nodiscard]] Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t count);
 void write_at(const std::string& path, std::uint64_t offset, const Bytes& bytes);
 // FNV-1a over the whole file. Holes count as zeros.

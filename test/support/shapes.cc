@@ -6,7 +6,7 @@
 namespace e4r::test {
 namespace {
 
-// Most have no journal: it only adds blocks in use and takes long to write.
+// Most shapes have no journal, which would only add used blocks and take long to write.
 Shape ext4(const char* name, std::uint64_t bytes, const char* block_size,
            const std::string& features = "", const std::vector<std::string>& more = {}) {
   const std::string all = features.empty() ? "^has_journal" : "^has_journal," + features;

@@ -16,8 +16,8 @@ struct Shape {
   friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 };
 
-// Block sizes from 1K to 64K with and without bigalloc, and every feature that moves or checks
-// metadata. Most have a short last group.
+// Returns shapes with block sizes from 1K to 64K, with and without bigalloc, and with every feature
+// that moves or checksums metadata. Most have a short last group.
 [[nodiscard]] const std::vector<Shape>& shapes();
 
 }  // namespace e4r::test

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Points of one capture, or of two, each with 100 requests and ten files.
+// Plans points of one or two captures, each with 100 requests and ten files.
 class AdviceTest : public ::testing::Test {
  protected:
   void plan(const std::vector<std::string>& axes, std::vector<std::string> captures = {"a.e4c"}) {
@@ -121,7 +121,7 @@ TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
             "Of 32 points, the cheapest in searches leaves files in fewest extents too: cr1.5 with "
             "mb_max_to_scan=300 mb_order2_req=1 (27 other points equal it): 0.10 steps of search "
             "per request and 1.00 extents per file.\n");
-  plan_.recorded_by_capture[0].mb_max_to_scan = 17;  // no such point: the defaults are next
+  plan_.recorded_by_capture[0].mb_max_to_scan = 17;  // no such point: the defaults count
   EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=200 mb_order2_req=1");
   plan_.recorded_by_capture.clear();
   EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=200 mb_order2_req=2");
@@ -143,7 +143,7 @@ TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {
             "per request and 1.00 extents per file.\n");
 }
 
-// All files were removed again, so the result says nothing about their layout.
+// All files have been removed, so the result says nothing about their layout.
 TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
   plan({"mb_order2_req=0..3"});
   const auto set_gone = [&](std::size_t index, std::uint64_t steps) {
@@ -173,7 +173,7 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
             "steps of search per request.\n");
 }
 
-// Zero extents do not count as the fewest.
+// A point without files does not count as the one with the fewest extents.
 TEST_F(AdviceTest, APointThatLeavesNoFileIsNoAnswerWhereOthersLeaveSome) {
   points({{10, 0}, {20, 15}, {30, 10}});
   const Advice advice = advise(plan_, figures_)[0];
@@ -187,7 +187,7 @@ TEST_F(AdviceTest, PointsWithoutFiguresCountForNothing) {
   set(1, 10, 10);
   set(2, 20, 20);
   set(3, 5, 5);
-  put(3, "requests", std::monostate());  // on the front, but without a product
+  put(3, "requests", std::monostate());  // on the Pareto front, but without a product
   const auto all = advise(plan_, figures_);
   ASSERT_EQ(all.size(), 0u);
   put(3, "files/extents", std::monostate());

@@ -20,7 +20,7 @@ class SweepCommand : public ::testing::Test {
  protected:
   SweepCommand() { unpack("delalloc-4k-6.12"); }
 
-  // Leaves the files of a bundled capture in place of those that are there.
+  // Replaces the files by those of a bundled capture.
   void unpack(const std::string& name) const {
     for (const std::string& file : {trace_, image_}) std::filesystem::remove(file);
     const auto done = test::run(
@@ -30,7 +30,7 @@ class SweepCommand : public ::testing::Test {
 
   static test::Outcome shell(const std::string& script) { return test::run({"sh", "-c", script}); }
   [[nodiscard]] std::string capture() const { return image_ + ":" + trace_; }
-  // The command line of a sweep of `count` values under two policies into `out`.
+  // Returns the command line of a sweep of `count` values under two policies into `out`.
   [[nodiscard]] Words sweep(const std::string& out, int count, const Words& more = {}) const {
     Words words = {E4REPLAY,
                    "sweep",
@@ -55,7 +55,7 @@ class SweepCommand : public ::testing::Test {
       EXPECT_EQ(text(a, name), text(b, name)) << name;
     EXPECT_FALSE(std::filesystem::exists(dir_.file(b) + "/points.journal"));
   }
-  // Runs it and sends a signal when the journal has three points. Returns the exit status.
+  // Runs the command and sends a signal when the journal has three points. Returns the outcome.
   [[nodiscard]] test::Outcome interrupted(const std::string& out, const Words& words,
                                           const std::string& signal) const {
     std::string command;
@@ -141,7 +141,8 @@ TEST_F(SweepCommand, AnE4cAnswersAsItsImageAndTraceDo) {
   EXPECT_NE(figures[1], figures[2]);
 }
 
-// A kill is like a stop: finished points are not repeated, and the result is the same.
+// Being killed has the same effect as being stopped: finished points are not repeated, and the
+// result is the same.
 TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
   constexpr int kPoints = 40;
   ASSERT_EQ(test::run(sweep("whole", kPoints)).status, 0);
@@ -185,7 +186,8 @@ TEST_F(SweepCommand, ASignalStopsItAndSaysHowToGoOn) {
   expect_same("whole", "out");
 }
 
-// Runs the jobs like a batch system, one of them twice; and with a stand-in for GNU parallel.
+// Runs the jobs like a batch system, one of them twice, and then with a replacement for GNU
+// parallel.
 TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   const Words best = {"--best", "files/extents"};
   ASSERT_EQ(test::run(sweep("whole", 6, best)).status, 0);
@@ -224,8 +226,8 @@ TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   expect_same("whole", "parts-parallel/all");
 }
 
-// Run by hand, the emitted script joins the results of its jobs, or says what is missing. It can be
-// repeated, even after a kill during the join.
+// If the emitted script is run by hand, it merges the results of its jobs, or says what is missing.
+// It can be repeated, even after it was killed during the merge.
 TEST_F(SweepCommand, TheSlurmScriptByHandJoinsTheParts) {
   ASSERT_EQ(test::run(sweep("whole", 6)).status, 0);
   std::ofstream(dir_.file("job.sh"))
@@ -271,7 +273,7 @@ TEST_F(SweepCommand, ACaptureThatHasChangedIsRefused) {
 }
 
 TEST_F(SweepCommand, WhatTheModelDoesNotFollowIsRefusedUnlessForced) {
-  // Not the image from before the trace: a part of it is in use.
+  // This image is not from before the trace: it has blocks in use that the trace allocates.
   const auto made = test::run({E4REPLAY, "replay", image_, trace_, "-p", "legacy", "--write-image",
                                dir_.file("later.img")});
   ASSERT_EQ(made.status, 0) << made.err;

@@ -36,8 +36,7 @@ TEST(Line, SaysWhichPointItIs) {
     EXPECT_EQ(point_of(plan, made_line(plan, i)), i);
 }
 
-// The older form of a line, without its name: removes the name and computes the checksum of the
-// rest.
+// Returns the older form of a line: removes the name, and computes the checksum of the rest.
 std::string unnamed(const std::string& line) {
   const std::size_t name = line.find("\"point\"");
   const std::string body = "{" + line.substr(name, line.rfind(",\"crc\"") - name);

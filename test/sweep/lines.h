@@ -4,10 +4,11 @@
 #include "sweep/manifest.h"
 #include "sweep/store.h"
 
-// Points made without a replay.
+// Points and results that are made without a replay.
 namespace e4r::sweep {
 
-// Two captures, two policies, a tunable that one of the policies does not have: six points.
+// Returns a plan with six points: two captures, two policies, and a tunable that one of the
+// policies does not have.
 [[nodiscard]] inline Plan small_plan() {
   PlanSpec spec;
   spec.captures = {"a.e4c", "b \"c\",d"};
@@ -16,7 +17,7 @@ namespace e4r::sweep {
   return *make_plan(std::move(spec));
 }
 
-// A possible result of the point.
+// Returns a line with a possible result of the point.
 [[nodiscard]] inline std::string made_line(const Plan& plan, std::size_t index,
                                            std::uint64_t scanned = 7) {
   results::Outcome run;

@@ -8,7 +8,7 @@
 namespace e4r::sweep {
 namespace {
 
-// Cost and fragmentation of seven points of one capture, and of one point of another.
+// Sets cost and fragmentation of seven points of one capture, and of one point of another.
 class RankingTest : public ::testing::Test {
  protected:
   RankingTest() {
@@ -22,11 +22,11 @@ class RankingTest : public ::testing::Test {
     figures_.resize(8);
     set(0, 50, 50, 10);
     set(1, 10, 10, 40);    // the cheapest
-    set(2, 60, 40, 11);    // as expensive as the first, in more pieces
-    set(3, 30, 30, 20);    // between
+    set(2, 60, 40, 11);    // as expensive as the first, with more extents
+    set(3, 30, 30, 20);    // between the two
     set(4, 30, 31, 20);    // one step more
     set(5, 20, 40, 20);    // equal to the fourth, from other rows
-    set(6, 400, 0, 10);    // more expensive than the first, in as many pieces
+    set(6, 400, 0, 10);    // more expensive than the first, with as many extents
     set(7, 999, 999, 99);  // the only point of its capture
   }
 
@@ -114,7 +114,7 @@ TEST_F(RankingTest, TableMarksTheFrontAndAlwaysHasIt) {
   EXPECT_EQ(ranking_text(plan_, figures_, metric, 0).find(" more\n"), std::string::npos);
 }
 
-// Also if only some rows are requested.
+// Equal points are one row even if only some rows are requested.
 TEST_F(RankingTest, EqualPointsAreOneRowWithACount) {
   for (const std::size_t i : {0, 2, 3, 4}) set(i, 50, 50, 10);
   const results::Row& metric = **find_metric("files/extents");

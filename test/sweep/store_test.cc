@@ -93,8 +93,8 @@ TEST_F(StoreTest, GoesOnFromAJournalCutAnywhere) {
   }
 }
 
-// Like two nodes that do not see each other's locks: the other process has finished and removed the
-// journal.
+// Simulates two nodes that do not see each other's locks: the other process has finished and
+// removed the journal.
 TEST_F(StoreTest, EndsWhereAnotherHasEnded) {
   auto store = begin(false);
   ASSERT_TRUE(store.ok());
@@ -127,7 +127,7 @@ TEST_F(StoreTest, WhatAKillLeftIsRemoved) {
   ASSERT_TRUE(begin(true).ok());
   EXPECT_FALSE(std::filesystem::exists(where_ + "/points.csv.Xy12Ab"));
   EXPECT_FALSE(std::filesystem::exists(where_ + "/sweep.sqlite.tmp"));
-  // Killed before it wrote any point.
+  // Simulates a sweep that was killed before it wrote any point.
   std::filesystem::remove_all(where_);
   std::filesystem::create_directory(where_);
   put("sweep.json.Xy12Ab", "half");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// No terminal control sequence reaches the terminal, wherever names come from.
+// Tests that no terminal control sequence reaches the terminal, wherever names come from.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ constexpr const char* kLookups =
     "  x-57 [000] ..... 1.0: ext4_es_lookup_extent_enter: dev 98,0 ino 13 lblk 0\n"
     "  x-57 [000] ..... 1.1: ext4_es_lookup_extent_exit: dev 98,0 ino 13 found 1 [0/4) 100 W\n";
 
-// The parts of `text` that a terminal would not simply display.
+// Returns the parts of `text` that a terminal would not simply display.
 std::string obeyed_in(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -54,7 +54,7 @@ std::string obeyed_in(std::string_view text) {
   return out;
 }
 
-// The files of a fixture, with `mark` in all of their names.
+// The files of the fixture. All of their names contain `mark`.
 struct Names {
   Names(const TempDir& dir, const std::string& mark)
       : image(dir.file(mark + "image")),
@@ -111,7 +111,7 @@ class Escapes : public testing::Test {
     start.mounted = true;
     capture::EndFacts end;
     end.time = end.reason = kHostile;
-    end.quiet = true;  // so that mb_stats is read
+    end.quiet = true;  // so that verify reads mb_stats
     auto file = trace::OutputFile::create_growing({names.capture});
     ASSERT_TRUE(file.ok()) << file.error().message;
     auto writer = capture::CaptureWriter::create(*std::move(file));
@@ -235,7 +235,7 @@ TEST_F(Escapes, NoCommandLosesItsReportWithoutAWord) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(words, " ")));
     const Outcome before = run(words);
     if (before.out.empty() || (before.status != 0 && before.status != 3)) continue;
-    // What has written a file or changed an image does not do it twice.
+    // Commands that write a file or change an image cannot be run twice.
     const bool once = std::ranges::any_of(
         Words{"age", "sweep", "rearm", "set", "finish", "disable", "enable", "--decisions"},
         [&](const std::string& word) { return std::ranges::find(words, word) != words.end(); });
@@ -265,14 +265,14 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     EXPECT_EQ(outcome.status, expected.status) << outcome.err << expected.err;
     EXPECT_EQ(obeyed_in(outcome.out), "") << escape_lines(outcome.out);
     EXPECT_EQ(obeyed_in(outcome.err), "") << escape_lines(outcome.err);
-    // On a page a line end is a blank, and a review breaks long lines.
+    // On a page a line break in a name is a blank, and a review wraps long lines.
     if (!outcome.out.starts_with('<') && as_plain[i].at(1) != "review") {
       EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escape_lines(outcome.out);
     }
     EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escape_lines(outcome.err);
     if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
   }
-  // Other programs show what is in these files. A database keeps names as they are, as JSON does.
+  // Other programs show these files. A database stores names unchanged, as JSON does.
   for (const char* ending : {".csv", ".pftrace"}) {
     auto text = read_file(hostile.out + ending);
     ASSERT_TRUE(text.ok()) << text.error().message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// No command destroys anything that it should not: each output of each command on each kind of
-// file.
+// Tests each output of each command on each kind of file: no command may destroy a file that it
+// should not.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class OutputsCommand : public testing::Test {
     return std::distance(fs::directory_iterator(dir_.path()), {});
   }
 
-  // Another name of a file, with the extension of a format.
+  // Makes another name for a file, with the extension of a format.
   [[nodiscard]] std::string with_ending(const std::string& path, const std::string& ending) const {
     std::string link = file("ending" + ending);
     fs::remove(link);
@@ -61,7 +61,8 @@ class OutputsCommand : public testing::Test {
     return link;
   }
 
-  // Every command with the option or operand that names an output: first text outputs, then images.
+  // Return every command with the option or operand that names an output: first text outputs, then
+  // images.
   [[nodiscard]] std::vector<Words> text_outputs(const std::string& out) const {
     return {{"freefrag", image_, "--json", out},
             {"info", capture_, "--json", out},
@@ -166,7 +167,7 @@ TEST_F(OutputsCommand, ConvertSaysFirstWhatItCannotWrite) {
                  "are one place");
 }
 
-// Uses copies of the machine's device nodes.
+// The test uses copies of the machine's device nodes.
 TEST_F(OutputsCommand, DeviceNodesStay) {
   const std::string null = file("null");
   const std::string disk = file("disk");
@@ -232,7 +233,7 @@ TEST_F(OutputsCommand, ASweepsDirectoryHoldsNoTrap) {
                  "are one place");
 }
 
-// Whatever signal ends it, at any moment.
+// A command that is ended by any signal, at any moment, leaves nothing.
 TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   const auto before = files();
   const std::string fifo = file("fifo");

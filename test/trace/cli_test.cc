@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the `trace` subcommands as a user meets them: output, one line on stderr, exit status.
+// Tests the `trace` subcommands as processes: output, one line on stderr, exit status.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -47,7 +47,7 @@ inline std::string packed(dat::Packing packing, const std::string& plain) {
   return out;
 }
 
-// A page of a ring buffer. Each record takes the time since the previous record.
+// Builds a page of a ring buffer. The time of each record is relative to the previous record.
 class PageBuilder {
  public:
   static constexpr std::size_t kSize = 4096;
@@ -80,7 +80,7 @@ class PageBuilder {
     records_.number(big_endian_ ? std::uint64_t{kind} << 27 | delta : delta << 5 | kind, 4);
     return *this;
   }
-  // Builds the page. `flags` are set in the commit word, `behind` follows the committed bytes.
+  // Builds the page. `flags` are set in the commit word, and `behind` follows the committed bytes.
   std::string build(std::uint64_t flags = 0, std::uint64_t behind = 0) const {
     Bytes page(big_endian_);
     page.number(time_, 8).number(records_.out.size() | flags, commit_size_).text(records_.out);
@@ -111,7 +111,7 @@ struct DatBuilder {
   bool big_endian = false;
   dat::Packing packing = dat::Packing::none;
   int commit_size = 8;
-  std::string packing_name;                                  // empty: the name of `packing`
+  std::string packing_name;                                  // default: the name of `packing`
   std::vector<std::pair<std::string, std::string>> formats;  // system, text
   std::vector<Part> buffers;
   std::vector<std::pair<int, std::string>> options;
@@ -173,14 +173,14 @@ struct DatBuilder {
     }
     out += Bytes(big_endian).number(0, 2).out;
     std::string top = places_v6(buffers.front(), place + tail.size());
-    // The top buffer's table stands here; its pages follow the instances.
+    // The table of the top buffer is here. Its pages follow the instances.
     const std::size_t table = 10 + 16 * buffers.front().cpus.size() + 8 + 6;
     out += top.substr(0, table);
     out.resize(place);
     return out + tail + top;
   }
   static std::size_t page_aligned(std::size_t size) { return (size + 4095) / 4096 * 4096; }
-  // The table of a buffer's CPUs at offset `place`, and the pages of these CPUs.
+  // Returns the table of a buffer's CPUs at offset `place`, and the pages of these CPUs.
   [[nodiscard]] std::string places_v6(const Part& part, std::size_t place) const {
     Bytes b(big_endian);
     b.text(std::string_view("flyrecord\0", 10));
@@ -210,7 +210,7 @@ struct DatBuilder {
         .text(data)
         .out;
   }
-  // One CPU's data. Sets `size` to the size that the option states.
+  // Returns one CPU's data. Sets `size` to the size that the option states.
   [[nodiscard]] std::string cpu_data(const std::string& pages, std::size_t& size) const {
     size = pages.size();
     if (packing == dat::Packing::none || pages.empty()) return pages;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests recordings of trace-cmd: real ones against the output of `trace-cmd report -t`, and
-// synthetic ones for rare, foreign or damaged input.
+// Tests recordings of trace-cmd. Real ones are compared with the output of `trace-cmd report -t`.
+// Synthetic ones are for rare, foreign or damaged input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -154,7 +154,7 @@ PageBuilder page(const DatBuilder& b, std::uint64_t time) {
   return {b.big_endian, time, b.commit_size};
 }
 
-// Two CPUs with alternating records, and two pages on the second CPU.
+// Returns a recording of two CPUs with alternating records. The second CPU has two pages.
 std::string alternating(DatBuilder b) {
   const std::string other = b.bytes().number(kOther, 2).number(0, 2).number(7, 4).out;
   b.buffers = {
@@ -260,7 +260,8 @@ TEST(MadeRecording, HasTimesByItsRules) {
   EXPECT_EQ(test::read_text(b.build()).error, "t: its DATE or OFFSET makes no sense");
 }
 
-// The kernel's name settles the meaning of digits. In text, a 4 comes too late for that.
+// The kernel's name determines the meaning of criterion numbers. In text, a criterion 4 comes too
+// late for that.
 TEST(MadeRecording, KnowsTheKernelByItsName) {
   DatBuilder b = builder();
   b.buffers = {{"", {page(b, 1).record(0, search(b, 2)).record(1, search(b, 4)).build()}}};
@@ -339,7 +340,7 @@ TEST(DamagedRecording, IsReadAsFarAsItGoesWhenLenient) {
   EXPECT_EQ(not_understood(read.summary).size(), 2u);
 }
 
-// Any damage must give events, or a one-line error, without excessive warnings.
+// Checks that damaged input gives events or a one-line error, and few warnings.
 void expect_calm(const std::string& bytes, bool lenient) {
   ReadOptions options;
   options.lenient = lenient;

@@ -82,7 +82,7 @@ TEST(E4t, KindsBeyondTheirBitsEscape) {
   }
 }
 
-// Kinds that do not exist yet are damage, whatever their encoding.
+// Kinds that do not exist yet count as damage, whatever their encoding.
 TEST(E4t, KindsThatThereAreNotEndABlock) {
   // Tags have no gaps.
   for (const std::uint64_t kind :
@@ -101,7 +101,7 @@ TEST(E4t, KindsThatThereAreNotEndABlock) {
   }
 }
 
-// Old files must stay readable.
+// The tags must not change, because old files must stay readable.
 TEST(E4t, KindsKeepTheirTags) {
   using enum EventKind;
   const std::vector<EventKind> by_tag = {request_blocks,
@@ -231,7 +231,7 @@ TEST(E4t, LenientLeavesOutADamagedBlock) {
   EXPECT_EQ(read.error, "");
   EXPECT_LT(read.events.size(), events.size());
   EXPECT_GT(read.events.size(), events.size() / 2);
-  EXPECT_EQ(read.summary.warnings.size(), 2u);  // one for the block, one for the count at the end
+  EXPECT_EQ(read.summary.warnings.size(), 2u);  // about the block, and about the final count
 }
 
 // Decoders are copied and assigned. The model must be copied with them.
@@ -254,7 +254,8 @@ TEST(E4t, DecodersCanBeCopied) {
   }
 }
 
-// A block with valid checksums can still hold anything. The decoder must end and stay in bounds.
+// A block with valid checksums can still have any contents. The decoder must end and stay in
+// bounds.
 TEST(E4t, HostileBlocksEnd) {
   Rng rng(9);
   for (int round = 0; round < 2000; ++round) {

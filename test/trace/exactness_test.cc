@@ -50,7 +50,7 @@ TEST(Exactness, ATraceOfTheShrinkerLacksWhatTheShrinkerNeeds) {
     EXPECT_EQ(check.obstacles(summary).size(), 1u) << event_name(kind);
     count(kind, 5);
   }
-  // With requests it is a trace of the allocator.
+  // With requests, this is a trace of the allocator.
   count(request_blocks, 1);
   EXPECT_GT(check.obstacles(summary).size(), 3u);
 }

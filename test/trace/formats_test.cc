@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests excerpts of real recordings: Linux 6.1 and 6.18, each tool with several of its options, and
-// task names that hold spaces, dashes, brackets and colons.
+// task names that contain spaces, dashes, brackets and colons.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// Two views of one recording must be equal after `blur` has removed their known differences.
+// Checks that two files of the same recording are equal after `blur` has removed their known
+// differences.
 void expect_same(const std::string& one, const std::string& other, void (*blur)(Event&)) {
   auto a = read_data(one).events, b = read_data(other).events;
   ASSERT_EQ(a.size(), b.size());

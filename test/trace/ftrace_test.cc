@@ -14,7 +14,7 @@ namespace {
 using test::read_text;
 using test::ReadTrace;
 
-// Printed in the format of Linux 6.1.
+// A trace in the format of Linux 6.1.
 constexpr std::string_view kShortTrace =
     "# tracer: nop\n"
     "#\n"
@@ -110,8 +110,8 @@ TEST(FtraceText, TraceInputsFieldsAreOptional) {
   EXPECT_FALSE(read_text(line("ext4_request_blocks", kRequest)).events[0].has_inputs);
 }
 
-// A small compressed file can hold blank lines for hours, but a real trace can also have long
-// notes.
+// A small compressed file can have so many blank lines that reading them takes hours. But a real
+// trace can also have long notes.
 TEST(FtraceText, LinesThatAreNoEventsHaveALimit) {
   const std::string event = line("ext4_request_blocks", kRequest);
   std::string notes;
@@ -151,7 +151,7 @@ TEST(FtraceText, EveryNameIsThatOfItsKind) {
     EXPECT_EQ(kind_of(event_name(static_cast<EventKind>(k))), static_cast<EventKind>(k)) << k;
 }
 
-// In the format of Linux 6.1.
+// The events are in the format of Linux 6.1.
 TEST(FtraceText, EventsOfExtentStatusTrees) {
   const auto read = read_text(
       line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status WR") +
@@ -279,7 +279,7 @@ TEST(OldKernels, AreReadInTheirWords) {
   EXPECT_EQ(later.summary.older_than, OlderThan::unknown);
 }
 
-// Malformed events that the command does not need never stop it. They are counted by event.
+// Malformed events that the command does not need do not stop it. They are counted for each event.
 TEST(FtraceText, EventsThatNobodyNeedsStopNothing) {
   const std::string text = line("ext4_request_blocks", kRequest) +
                            line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found x") +
@@ -453,7 +453,7 @@ TEST(Generations, NamesSettleThem) {
   EXPECT_EQ(later.summary.unknown_criteria, 1u);
 }
 
-// __print_symbolic prints a number without a name in hexadecimal.
+// __print_symbolic prints a number in hexadecimal if it has no name.
 TEST(Generations, TheNumberBehindTheLastCriterionIsKept) {
   using enum mb::Criterion;
   const std::string text = search_line("CR_ANY_FREE") + search_line("0x5");

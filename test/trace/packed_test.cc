@@ -90,8 +90,8 @@ std::string e4t_of(const std::vector<Event>& events) {
   return out;
 }
 
-// Blocks of a packed file are copied into memory as they are. They are copied event by event if a
-// device is chosen or if damage may be left out.
+// Blocks of a packed file are copied into memory unchanged. They are copied event by event if a
+// device is selected or if damaged parts may be left out.
 TEST(PackedTrace, APackedFileGivesBackEveryEvent) {
   std::vector<Event> events = test::random_events(3, 30'000, true);
   for (Event& e : events) e.dev = kQuiet;

@@ -8,8 +8,8 @@
 
 namespace e4r::trace::test {
 
-// Makes events of all kinds with random values in the fields of their kind: small ones, ones
-// related to the previous event, and ones of the field's full width. `printable` limits them to
+// Makes events of all kinds with random values in the fields of their kind: small values, values
+// related to the previous event, and values of the field's full width. `printable` limits them to
 // values that the text formats can express: times in the clock's range, criteria of Linux 6.5.
 [[nodiscard]] std::vector<Event> random_events(std::uint64_t seed, std::size_t count,
                                                bool printable);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests binary records against libtraceevent's output, with the formats of real kernels.
+// Compares binary records with libtraceevent's output, with the formats of real kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using test::Tep;
 using Outcome = RecordDecoder::Outcome;
 
-// A record with random numbers in its fields, mostly small as in real records.
+// Returns a record with random numbers in its fields. Most are small, as in real records.
 std::vector<unsigned char> random_record(const tep_event& event, Rng& rng) {
   std::vector<unsigned char> data(128);
   const auto put = [&](const tep_format_field& f, std::uint64_t value) {
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, Kernels,
                            return name;
                          });
 
-// A format that no kernel has, with the given event name, fields and print format.
+// Returns a format that no kernel has, with the given event name, fields and print format.
 std::string format(const std::string& name, const std::string& fields, const std::string& print) {
   return "name: " + name +
          "\nID: 77\nformat:\n"

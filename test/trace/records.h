@@ -12,7 +12,7 @@
 
 namespace e4r::trace::test {
 
-// A handle with the formats of events, as in events/*/*/format of tracefs.
+// A libtraceevent handle with the formats of events, as in events/*/*/format of tracefs.
 struct FreeTep {
   void operator()(tep_handle* tep) const { tep_free(tep); }
 };
@@ -28,7 +28,7 @@ inline tep_errno add_format(tep_handle& tep, const std::string& text, const std:
   return tep_parse_event(&tep, text.data(), text.size(), system.c_str());
 }
 
-// The formats in a file, which stand one after the other and each begin with "name:".
+// Returns the formats in a file. They follow one another, and each begins with "name:".
 inline std::vector<std::string> formats_of(const std::string& path) {
   const auto source = open_bytes(path, {.read_ahead = false});
   std::string text;

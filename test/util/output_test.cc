@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests what happens to an output, depending on what already has its name.
+// Tests what happens to an output if a file of its name already exists.
 #include "util/output.h"
 
 #include <fcntl.h>
@@ -166,7 +166,7 @@ TEST_F(OutputTest, WhatIsReadIsNotWrittenUnderAnyName) {
   EXPECT_TRUE(outputs.writes(at("absent")).ok());
 }
 
-// Between the check and the end, another file may take the name.
+// Another file may get the name between the check and the end.
 TEST_F(OutputTest, TheNameIsLookedAtAgainAtTheEnd) {
   const std::string input = put("input", "precious");
   Outputs outputs;
@@ -226,7 +226,7 @@ TEST_F(OutputTest, WhatCannotBeWrittenIsSaidBeforehand) {
   expect_refused(write_output("text", "/dev/full"), "No space left");
 }
 
-// Uses a device node of its own, since a test must not touch the machine's.
+// The test makes a device node, since it must not touch the machine's nodes.
 TEST_F(OutputTest, DeviceNodesStay) {
   if (::mknod(at("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
     GTEST_SKIP() << "no leave to make device nodes";

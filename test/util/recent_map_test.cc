@@ -12,7 +12,7 @@
 namespace e4r {
 namespace {
 
-// Tests against a map, with few keys and many changes.
+// Compares it with a map, with few keys and many changes.
 template <class Map>
 void compare_with_map() {
   RecentMap<Map> mine;

@@ -17,7 +17,7 @@ using watch::GroupsCheck;
 using watch::GroupsComparison;
 using watch::KernelGroups;
 
-// A model that stands at a start image, and the kernel's groups of that moment.
+// A model in the state of a start image, and the kernel's groups at that moment.
 class GroupsChecks : public testing::Test {
  protected:
   GroupsChecks()
@@ -26,7 +26,7 @@ class GroupsChecks : public testing::Test {
         model_(replay::make_model(half_.source(), *start_.policy, start_.tunables, &start_.warm)) {
     kernel_.after_ns = 9;
     kernel_.groups = half_.groups();
-    // Whatever the events do not show of the memory is of no matter here.
+    // The state in memory that no event shows is irrelevant here.
     for (state::MbGroup& line : kernel_.groups) line = shown_of(model_->state().group(line.number));
   }
 
@@ -66,7 +66,7 @@ TEST_F(GroupsChecks, NameTheGroupsThatDiffer) {
 }
 
 // At the start the kernel held clusters in groups 7 and 9 that no event has shown. The counters
-// have placed those in group 9.
+// have shown the places of those in group 9.
 TEST_F(GroupsChecks, SayNothingOfAGroupThatNothingHasExplained) {
   kernel_.groups[7].free -= 3;
   replay::WarmStart warm;
@@ -84,7 +84,7 @@ TEST_F(GroupsChecks, SayNothingOfAGroupThatNothingHasExplained) {
   EXPECT_EQ(check.compared, kernel_.groups.size() - 1);
 }
 
-// The kernel may have printed such a group before or after the change.
+// The kernel may have printed the group before or after the change.
 TEST_F(GroupsChecks, SayNothingOfAGroupThatChangedMeanwhile) {
   const GroupsComparison comparison(model_->state());
   take_one(5);

@@ -43,7 +43,7 @@ app::Inputs opened(const std::string& path) {
   return *std::move(out);
 }
 
-// A follower of a bundled capture whose events are a millisecond apart, or come when they came.
+// A follower of a bundled capture. Events are a millisecond apart, or have their recorded times.
 struct Followed {
   explicit Followed(const std::string& name, const FlightRecorder::Limits& limits,
                     bool recorded_times = false, std::vector<const allocator::Policy*> shadows = {})
@@ -118,7 +118,7 @@ TEST(FlightRecorder, WritesACaptureThatVerifies) {
   const auto alone = session.free_run(setup);
   ASSERT_TRUE(alone.ok());
   EXPECT_EQ(alone->engine->agreement().differing(), 0u);
-  // Both runs end with the same bitmaps.
+  // Both runs must end with the same bitmaps.
   std::vector<std::uint64_t> here, there;
   for (std::uint32_t group = 0; group < last.source.geometry.groups; ++group) {
     run->engine->state().settled_words(group, here);
@@ -130,8 +130,8 @@ TEST(FlightRecorder, WritesACaptureThatVerifies) {
         << policy->name;
 }
 
-// A live run does not know how far a FITRIM will go, but each event names a range. No checkpoint is
-// taken while a range is in use.
+// A live run does not know how far a FITRIM will continue, but each event names a range. No
+// checkpoint is taken while a range is in use.
 TEST(FlightRecorder, FollowsDiscardsBesideWriters) {
   for (const char* capture : {"trim-beside.e4c", "discard-beside.e4c"}) {
     const Followed followed(capture, {kSecond, 64 << 20}, true);
@@ -142,8 +142,8 @@ TEST(FlightRecorder, FollowsDiscardsBesideWriters) {
   }
 }
 
-// A shadow learns the minlen of a FITRIM from the runs of each group, and a replay from the whole
-// trace. So they send almost the same.
+// A shadow deduces the minlen of a FITRIM from the runs of each group, a replay from the whole
+// trace. So their discards are almost the same.
 TEST(FlightRecorder, ShowsShadowsFitrim) {
   const std::vector<const allocator::Policy*> shadows = {allocator::find_policy("linux-6.12"),
                                                          allocator::find_policy("legacy")};
@@ -163,7 +163,7 @@ TEST(FlightRecorder, ShowsShadowsFitrim) {
   }
 }
 
-// What a kernel's code does wrong costs only its own column.
+// If a kernel's code fails, only its own column is lost.
 TEST(FlightRecorder, GoesOnWithoutAKernelThatEnds) {
   const TempDir dir;
   std::filesystem::copy_file(FAKE_KERNEL, dir.file("dies"));
@@ -192,7 +192,7 @@ TEST(FlightRecorder, ReachesBackAsFarAsItIsTold) {
 TEST(FlightRecorder, KeepsAsManyBytesAsItIsTold) {
   const Followed large("linux618-churn-4k.e4c", {0, 64 << 20});
   EXPECT_GE(events_in(*large.flight().kept()),
-            large.all - 10);  // in front of the first quiet point
+            large.all - 10);  // before the first quiet point
   const std::uint64_t all = large.flight().held().bytes;
   const Followed small("linux618-churn-4k.e4c", {0, all / 3});
   EXPECT_LT(events_in(*small.flight().kept()), small.all);
@@ -210,7 +210,7 @@ TEST(FlightRecorder, SaysInOneLineThatADiskIsFull) {
       << status.error().message;
 }
 
-// A picture whose recorded kernel made so many requests in the last second.
+// Returns a picture in which the recorded kernel had `requests` requests in the last second.
 watch::Picture picture_of(std::uint64_t requests, std::uint64_t second) {
   watch::Picture out;
   out.followed_ns = second * kSecond;
@@ -265,7 +265,7 @@ TEST(Incidents, WaitsCoolsDownAndEnds) {
   incidents.look(picture_of(10, 2), now += seconds(10), notes);
   incidents.look(picture_of(200, 3), now, notes);
   EXPECT_FALSE(incidents.is_wanted()) << "it cools down";
-  incidents.ask("key c", false, now, notes);  // a person need not wait
+  incidents.ask("key c", false, now, notes);  // a request by a user need not wait
   EXPECT_TRUE(incidents.is_due(now + seconds(5)));
   incidents.write(std::nullopt, followed.notes(), nullptr, notes);
   EXPECT_EQ(notes.back(), "key c: no capture, because nothing was kept yet");

@@ -58,7 +58,7 @@ std::shared_ptr<Follower> follow(const watch::StartPoint& start,
 
 class LiveFollowing : public testing::TestWithParam<std::string_view> {};
 
-// A live run comes to what a replay of the same recording comes to.
+// A live run has the same result as a replay of the same recording.
 TEST_P(LiveFollowing, DecidesAsAReplayDoes) {
   const HalfSeen half(GetParam());
   watch::StartPoint start = half.start(true);
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, LiveFollowing,
                            return out;
                          });
 
-// The memory of requests is bounded, and nothing that is forgotten is missed.
+// The follower forgets old requests to bound its memory. Forgetting changes no result.
 TEST(Follower, ForgetsWhatNobodyNeeds) {
   const HalfSeen half("linux-7.3", 900);
   watch::StartPoint start = half.start(true);
@@ -117,7 +117,7 @@ TEST(Follower, ShowsItsColumns) {
   start.shadows = policies({"linux-6.12", "legacy"});
   Backlog backlog;
   std::vector<trace::Event> events(half.events().begin(), half.events().end());
-  // Ten seconds between the first event and the last.
+  // There are ten seconds between the first event and the last.
   for (std::size_t i = 0; i < events.size(); ++i)
     events[i].time_ns = 1'000'000'000 + i * 10'000'000'000 / events.size();
   add_events(backlog, events);
@@ -140,7 +140,8 @@ TEST(Follower, ShowsItsColumns) {
     EXPECT_GT(all->tally.requests, column.of(Window::second)->tally.requests);
     EXPECT_GT(all->files.files, 0u);
     EXPECT_GT(all->free.extents.count, 0u);
-    // The histogram is of this moment, the counts are of the last whole second.
+    // The histogram includes all requests so far, the counts only those up to the last whole
+    // second.
     std::uint64_t requests = 0;
     for (const std::uint64_t in_bucket : column.groups.requests) requests += in_bucket;
     EXPECT_GE(requests, all->tally.requests);
@@ -165,7 +166,7 @@ TEST(Follower, DropsItsShadows) {
   EXPECT_GT(picture->identical, 100u);
 }
 
-// There is no image that it could mount.
+// The kernel does not start, because there is no image that it could mount.
 TEST(Follower, GoesOnWithoutAKernelThatDoesNotStart) {
   const HalfSeen half("linux-7.3");
   watch::StartPoint start = half.start(true);
@@ -179,8 +180,8 @@ TEST(Follower, GoesOnWithoutAKernelThatDoesNotStart) {
   EXPECT_EQ(dropped[0].find("kernel:fake_kernel: "), 0u) << dropped[0];
 }
 
-// A reading of mb_groups that began behind the last event. The kernel stands where another follower
-// stands, or has one free cluster more in group 3.
+// Compares with a reading of mb_groups that began after the last event. The kernel's groups are
+// those of another follower, or have one more free cluster in group 3.
 Follower::End compare(const HalfSeen& half, const Follower& other, bool differs,
                       std::uint64_t learn_at, std::shared_ptr<Follower>& follower) {
   const state::FsState& end = other.recorded().state();
@@ -223,7 +224,7 @@ TEST(Follower, ComparesWithTheKernelsGroups) {
   }
 }
 
-// Every decision is as recorded, but later events may show what the group held at the start.
+// Every decision agrees, but later events may show which clusters the group held at the start.
 TEST(Follower, LearnsFromGroupsThatDiffer) {
   const HalfSeen half("linux-7.3", 20, 5);
   const auto other = follow(half.start(true), half.events());
@@ -234,7 +235,8 @@ TEST(Follower, LearnsFromGroupsThatDiffer) {
   EXPECT_EQ(compare(half, *other, true, half.events().size() + 1, follower), Follower::End::over);
 }
 
-// Follows with what the counters show of the memory, and then with what the events show.
+// Follows first with the state in memory that the counters show, and then with the state that the
+// events show.
 TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
   const HalfSeen half("linux-7.3");
   const auto cold = follow(half.start(false), half.events());
@@ -255,7 +257,7 @@ TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
             warm->recorded().agreement().identical);
 }
 
-// Of several policies that the kernel may have, the one that follows.
+// If the kernel may have one of several policies, the pursuit finds the one that agrees.
 TEST(Pursuit, TriesEveryPolicyOfTheKernel) {
   const HalfSeen half("linux-6.12");
   watch::PursuitOptions options;
@@ -294,7 +296,7 @@ TEST(Pursuit, EndsAtOnceWhenNobodyWantsIt) {
   Pursuit pursuit(half.start(true), half.groups(), options);
 }
 
-// A figure that somebody adds to the table is in the document.
+// A figure that is added to the table appears in the document.
 TEST(Document, HasARowOfEachFigure) {
   const HalfSeen half("linux-7.3");
   std::vector<trace::Event> events(half.events().begin(), half.events().end());

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 using watch::LazyInitPace;
 using watch::LazyInitProgress;
 
-// The thread itself is watched in lazy_init.sh.
+// lazy_init.sh tests with the real thread.
 TEST(LazyInitPace, IsThatOfTheLastMinute) {
   LazyInitPace pace;
   const LazyInitPace::Clock::time_point at{};

@@ -79,7 +79,7 @@ TEST(ParseListen, TakesAddressesAndNoNames) {
     EXPECT_FALSE(parse_listen(bad).ok()) << bad;
 }
 
-// ---- A server, and clients that mean no good.
+// ---- A server and hostile clients.
 
 class Client {
  public:
@@ -94,7 +94,7 @@ class Client {
     return connected_ && ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
                              static_cast<ssize_t>(bytes.size());
   }
-  // Everything until the server closes.
+  // Returns everything that arrives until the server closes the connection.
   [[nodiscard]] std::string all() const {
     std::string out;
     std::array<char, 4096> piece;
@@ -145,7 +145,7 @@ TEST_F(Served, HugeHeadersAreRefused) {
   EXPECT_TRUE(client.all().starts_with("HTTP/1.1 431 "));
 }
 
-// A server that kept to the oldest connections could be shut off by whoever opens enough of them.
+// If the server kept the oldest connections, a client could block it by opening enough of them.
 TEST_F(Served, ClientsThatSayNothingKeepNobodyOut) {
   std::vector<std::unique_ptr<Client>> silent;
   for (std::size_t i = 0; i < 3 * MetricsServer::kMost; ++i) {
@@ -162,7 +162,7 @@ TEST_F(Served, AClientThatReadsNothingKeepsNobodyOut) {
   ASSERT_TRUE(lazy.send(kRequest));
   server_->show({"small\n", "open\n"});
   EXPECT_TRUE(get().ends_with("\r\n\r\nsmall\n"));
-  server_.reset();  // ends at once
+  server_.reset();  // the server ends at once
 }
 
 TEST_F(Served, APortThatIsTakenIsAnError) {

@@ -44,7 +44,8 @@ Column column(const std::string& name, std::string_view policy, std::uint64_t re
   return out;
 }
 
-// A watch that has followed so many requests since its last start image, all of them identically.
+// Returns the report of a watch that has followed `requests` requests since its last start image,
+// all of them identically.
 Report report(unsigned starts, std::uint64_t requests, const std::vector<Column>& columns) {
   Report out;
   out.device_name = "sda1";
@@ -65,7 +66,7 @@ Report report(unsigned starts, std::uint64_t requests) {
                 {column("recorded", "linux-7.3", requests), column("legacy", "legacy", requests)});
 }
 
-// The samples of a text: "name{labels}" and the value.
+// Returns the samples of a text: "name{labels}" and the value.
 std::map<std::string, double> samples_of(const std::string& text) {
   std::map<std::string, double> out;
   std::istringstream lines(text);
@@ -113,7 +114,8 @@ TEST(Metrics, HaveTheFiguresInBaseUnits) {
 TEST(Metrics, CountersNeverGoDown) {
   Metrics metrics("1");
   std::map<std::string, double> before;
-  // Two start images, the first with two attempts to follow; no figures behind a new start image.
+  // There were two start images, and two attempts to follow from the first. There are no figures
+  // yet after the new start image.
   Report none = report(2, 0);
   none.picture = nullptr;
   none.follows = false;
@@ -191,7 +193,7 @@ TEST(Metrics, SayHowTheWatchIs) {
   EXPECT_EQ(of(metrics, "e4replay_following", kWatch), 0);
 }
 
-// The buckets of a histogram hold each other, and the last one holds all.
+// The buckets of a histogram are cumulative, and the last one has the total.
 TEST(Metrics, HaveAHistogramOfGroups) {
   using Groups = GroupHistogram;
   EXPECT_EQ(Groups::bucket_of(0), 0u);
@@ -220,7 +222,7 @@ TEST(Metrics, HaveAHistogramOfGroups) {
   EXPECT_EQ(of(metrics, "e4replay_request_groups_sum"), 1'000'012);
 }
 
-// Each family is in one piece, with one HELP and one TYPE in front; each name follows the rules.
+// Each family is contiguous, with one HELP and one TYPE before it. Each name follows the rules.
 TEST(Metrics, AreInOnePieceEach) {
   Metrics metrics("1");
   metrics.add(report(1, 10));
@@ -258,7 +260,7 @@ TEST(Metrics, AreInOnePieceEach) {
   }
 }
 
-// All rows that metrics tell of, and nothing else, come from the table.
+// The metrics are exactly the rows of the table for metrics.
 TEST(Metrics, HaveEachRowOfTheTable) {
   Metrics metrics("1");
   metrics.add(report(1, 10));

@@ -15,7 +15,7 @@
 namespace e4r::test {
 namespace {
 
-// Names on a real ext4 are in names.sh.
+// names.sh tests names on a real ext4.
 TEST(PathOfInode, IsUnknownElsewhere) {
   struct stat st = {};
   ASSERT_EQ(::stat("/", &st), 0);

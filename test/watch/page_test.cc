@@ -34,7 +34,7 @@ class Names final : public watch::Names {
   std::string path_;
 };
 
-// `path`: of every file.
+// Returns the lines of the page. `path` is the path of every file.
 std::vector<std::string> texts(const Report& report, const PageView& view,
                                const std::string& path = {}) {
   Names names(path);
@@ -133,7 +133,7 @@ TEST_F(PageTest, ShowsTheChosenFigures) {
   const auto lines = texts(shared(), view);
   EXPECT_TRUE(has(lines, "last second    files/count    requests")) << all_of(lines);
   EXPECT_FALSE(has(lines, "ext/file"));
-  // What finds no room is left out as a whole, and counted.
+  // Columns that do not fit are left out completely, and counted.
   view.columns = 40;
   view.figures =
       *watch::ShownFigures::parse("groups_per_request,extents_per_request,failed,files/count");
@@ -153,7 +153,7 @@ TEST_F(PageTest, LetsTheUserChooseFigures) {
   EXPECT_TRUE(has(press({watch::kDown}), "> [x] failed "));
   EXPECT_FALSE(has(press({' '}), " failed  groups/req"));
   EXPECT_TRUE(has(press({watch::kUp, watch::kUp}), "> [x] requests ")) << "ends at the first";
-  // Another test may have added a row, which nobody has chosen.
+  // Another test may have added a row, which is not chosen.
   const results::Row& end = results::rows(results::Teller::watch).back();
   const std::string last = fmt::format("> [{}] {}", view.figures.has(end) ? 'x' : ' ', end.key);
   for (const int key : {int{watch::kEnd}, int{watch::kPageDown}, int{'j'}})
@@ -209,7 +209,7 @@ TEST_F(PageTest, NamesTheFiles) {
       EXPECT_LE(watch::width_of(line), columns) << line;
 }
 
-// The requests that took most are those that the account was told of.
+// The costly requests come in the order of their steps.
 TEST_F(PageTest, SortsTheCostlyRequests) {
   const auto& costly = shared().picture->costly;
   ASSERT_GT(costly.size(), 3u);
