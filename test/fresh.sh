@@ -13,7 +13,7 @@ top=$(realpath "$(dirname "$0")/..")
 [ "$(id -u)" = 0 ] || die "needs root: debootstrap and chroot do"
 cd "$top"
 
-# Only these processes see the mounts. All of them are killed when the first one ends, for whatever reason.
+# Only these processes see the mounts. All of them are killed when the first one ends, no matter why.
 if [ -z "${E4R_FRESH:-}" ]; then
     tools/setup.sh fresh
     E4R_FRESH=$(mktemp -d)

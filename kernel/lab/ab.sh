@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Compares two kernels by running a job on each in turn: A B, B A, A B, ... Slow drift, such as the host's load,
-# then affects both alike.
+# Compares two kernels by running a job on each in turn: A B, B A, A B, ... Slow drift, such as the host's load, then
+# affects both equally.
 #
 # Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...

@@ -22,7 +22,7 @@ MOUNT=${MOUNT:-write=eager}
 calls=${CALLS:-dsync}
 if [ "$calls" = none ]; then
     calls=
-    # The flusher threads send COMMITs of their own.
+    # Without this, the flusher threads would also send COMMITs.
     SYSCTLS=${SYSCTLS:-vm.dirty_writeback_centisecs=0}
 fi
 client

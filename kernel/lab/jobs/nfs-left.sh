@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: eagerly written files that stay open, each with too little data for a COMMIT of its own, get a
-# COMMIT after a few seconds, and their pages are no longer pinned.
+# Correctness: eagerly written files that stay open, each with too little data to cause a COMMIT, get a COMMIT after a
+# few seconds, and their pages are no longer pinned.
 #   FILES=40 KIB=256     number of files, and data in each
 #   WITHIN_S=10          time until nothing is dirty or under writeback
 # series: nfs-eager

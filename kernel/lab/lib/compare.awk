@@ -31,7 +31,8 @@ function described(side, name,   n, pair, list, mid) {
     return number(mid) " (" number(list[1]) "-" number(list[n]) ")"
 }
 
-# The largest k whose interval covers with 95 %; 0 if there is none. Leaves the coverage in `covered`.
+# Returns the largest k whose interval covers the median with 95 %, or 0 if there is none. Leaves the coverage in
+# `covered`.
 function order_rank(n,   k, tail, chance) {
     chance = exp(-n * log(2)) # the probability of X = 0
     tail = 0
