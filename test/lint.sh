@@ -65,7 +65,7 @@ sample() {
 tidy() {
     local log status=0
     [ $# -gt 0 ] || { echo "lint.sh: no source file has changed" && return; }
-    # Without unity builds, so that each file has its own command.
+    # The preset dev has no unity builds, so each file has its own command.
     cmake --preset dev -DBUILD_TESTING=ON >/dev/null
     # Generated headers must exist before they are included.
     cmake --build --preset dev --target e4r_commit e4r_perfetto >/dev/null

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced by scripts that fetch from the Debian mirror of this machine.
 
-# Prints the addresses of Debian 12 in this machine's apt configuration.
+# Prints the addresses of Debian 12's archive in this machine's apt configuration.
 mirrors() {
     # shellcheck disable=SC2016 # apt's own placeholders
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main'

@@ -20,7 +20,7 @@ fetch() {
     local names
     if [ ! -e "$host.done" ]; then
         names=$(with_dependencies g++-12-s390x-linux-gnu qemu-user-static)
-        # shellcheck disable=SC2086 # names are words
+        # shellcheck disable=SC2086 # word splitting is intended
         unpack "$host" $names
     fi
     [ ! -e "$root.done" ] || return 0

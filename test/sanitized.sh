@@ -57,7 +57,7 @@ fi
 choice=()
 if [ "$part" != all ]; then
     echo "sanitized.sh: $preset, part $part of $parts"
-    "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # builds
+    "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # only builds
     # A part may have one case less than its share of a suite.
     floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))

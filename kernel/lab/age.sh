@@ -50,7 +50,7 @@ build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 dirs=16
 
-# free_blocks IMAGE: the free blocks of each group, as dumpe2fs lists them.
+# free_blocks IMAGE: prints the free blocks of each group, in dumpe2fs's form.
 free_blocks() {
     dumpe2fs "$1" 2>/dev/null | sed -n 's/^  Free blocks: //p'
 }

@@ -69,12 +69,12 @@ kmake() {
     make -C "$tree" O="$(basename "$objects")" ARCH=$arch CROSS_COMPILE=$cross -s "$@"
 }
 
-# has_option CONFIG_NAME: whether the tree declares it.
+# has_option CONFIG_NAME: whether the tree declares this option.
 has_option() {
     grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config ${1#CONFIG_}\$" "$tree"
 }
 
-# Every line of the fragments must have survived.
+# Fails unless the final configuration has every line of the fragments.
 check_config() {
     local line lost=0
     while read -r line; do

@@ -47,7 +47,7 @@ out=$(cd "$out" && pwd)
 name=$(capture_name "$kind" "$seed" "$warm" "$tree")
 need zstd e2freefrag
 target=$(target_of_kind "$kind")
-# A writer that stays on its CPU uses one locality group.
+# With one CPU, a writer uses only one locality group.
 CPUS=1
 build_programs "$target"
 build_project make_fragmented
@@ -65,7 +65,7 @@ if [ -n "$before" ]; then
     guest "$work" "$tree" "$target" plain "$lab_dir/jobs/prepare.sh"
     if [ "${run%% *}" = churn ] && [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
 fi
-# The guest uses a copy.
+# The guest uses a copy, so the start image stays unchanged.
 cp --sparse=always "$work/$name.img" "$work/disk"
 DISKS=("$work/disk")
 APPEND=$(kind_field "$kind" append)
@@ -79,7 +79,7 @@ e2freefrag "$work/disk" >"$work/$name.e2freefrag"
 sed -i '1s/^Device: .*/Device: '"$name.img"'/' "$work/$name.e2freefrag"
 zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
 rm -f "$out/$name.mb_stats"
-[ ! -e "$work/$name.mb_stats" ] || mv "$work/$name.mb_stats" "$out/" # kernels from 5.10.181 on
+[ ! -e "$work/$name.mb_stats" ] || mv "$work/$name.mb_stats" "$out/" # only kernels from 5.10.181 on have it
 # The discards that the disk received; only if the workload uses discard or FITRIM.
 if [ -e "$work/$name.discards" ]; then mv "$work/$name.discards" "$out/"; fi
 if [ "$pack" = 1 ]; then

@@ -46,7 +46,7 @@ correctness_jobs() {
     done
 }
 
-# The topic that a job needs; may be empty.
+# topic_of JOB: prints the topic that the job needs; may be empty.
 topic_of() {
     local topic
     topic=$(job_field "$(job_file "$1")" series)

@@ -54,7 +54,7 @@ release_of() {
     grep -aom1 'e4replay-guest-kernel protocol=[0-9a-z= ]* release=[^[:space:]]*' "$1" | sed 's/.*release=//'
 }
 
-# The policy that represents a release.
+# model_of RELEASE: prints the policy that models a release.
 model_of() {
     case $1 in
     6.1.*) echo legacy ;;

@@ -5,7 +5,7 @@
 #
 # Usage: es-agree.sh [--kernel base|SERIES] [--recorded MODEL] [--seed N] [-o DIR] [SHAPE...]
 #        es-agree.sh --list
-#   --recorded   the model of that kernel (default: round-robin)
+#   --recorded   the shrinker model of that kernel (default: round-robin)
 #   -o DIR       default: $E4R_LAB/es-captures; without -o, traces of shapes that agree are removed
 #
 # Exit status 3 if anything differs.
@@ -18,7 +18,7 @@ source "$lab_dir/lib/kinds.sh"
 # shellcheck source=kernel/lab/lib/jobs.sh
 source "$lab_dir/lib/jobs.sh"
 
-# NAME | start image | mount options | memory | KiB of trace buffer in it | program and arguments
+# Lists the shapes: NAME | start image | mount options | memory | KiB of it for the trace buffer | program and arguments
 shapes() {
     cat <<'SHAPES'
 churn | plain-1g | defaults | 1500M | 400000 | churn --ops 12000 --mix wide

@@ -50,7 +50,7 @@ commit_sources() {
     git -C "$1" config user.name lab
     git -C "$1" config user.email lab@localhost
     git -C "$1" config gc.auto 0
-    # --force: the kernel's own .gitignore names files that the package ships.
+    # --force is needed because the kernel's own .gitignore matches files that the package ships.
     git -C "$1" add -A --force .
     git -C "$1" commit -q -m "$2"
 }
@@ -84,7 +84,7 @@ fi
 
 # ---- 6.1: the installed package.
 
-# Debian's version, with its revision (6.1.192-2), of the installed package that owns $tarball.
+# Prints Debian's version, with its revision (6.1.192-2), of the installed package that owns $tarball.
 installed_version() {
     local owner
     owner=$(dpkg-query -S "$tarball" 2>/dev/null | sed -n 's/:.*//p' | head -1)
@@ -126,7 +126,7 @@ download() {
     rm -f "$deb"
 }
 
-# ---- Both.
+# ---- All Debian kernels.
 
 # The version of the package from which a tree was unpacked: the last word of its commit's subject.
 unpacked_version() {

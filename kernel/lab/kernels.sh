@@ -4,7 +4,7 @@
 # first kernel's capture.
 #
 # Usage: kernels.sh [--kernels "TREE..."] [--seed N] [--again] [-o DIR] [--into FILE] KIND...
-#   --kernels "..."   default: "base all 6.12 7.3"; the capture of the first is replayed
+#   --kernels "..."   default: "base all 6.12 7.3"; the capture of the first one is replayed
 #   --seed N          default: 1w; "Nw": mb_groups is read first
 #   --into FILE       also puts the table between "<!-- kernels -->" and "<!-- end -->" of FILE
 #

@@ -38,8 +38,8 @@ capture() {
     name=${taken[$1]}
 }
 
-# cells POLICY,... NAME=VALUE...: prints " figures |" for each policy, for the capture $name. JSON: the jq
-# expression for a run.
+# cells POLICY,... NAME=VALUE...: prints " figures |" for each policy, from replays of the capture $name.
+# $cell is the jq expression for the figures of a run.
 cells() {
     local policies=$1 set=()
     shift

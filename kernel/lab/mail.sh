@@ -53,7 +53,7 @@ out=${out:-$E4R_LAB/mail/$name}
 "$lab_dir/checkpatch.sh" "$name"
 open_series "$name"
 
-# The patches of topics, in the order of the series.
+# of TOPICS: prints the patches of topics, in the order of the series.
 of() {
     local patch
     while read -r patch; do
@@ -61,7 +61,7 @@ of() {
     done < <(patches)
 }
 
-# ---- The commits: those of the lab's tree of the series, or in a worktree of the clone.
+# ---- The commits, from the lab's tree of the series or from a worktree of the clone.
 
 work=$(mktemp -d)
 trap '[ -z "$target" ] || git -C "$target" worktree remove --force "$work/tree" 2>/dev/null; rm -rf "$work"' EXIT
@@ -155,7 +155,7 @@ while read -r address; do send+=("--cc=$address"); done <"$out/cc"
 count=$(grep -c '^Subject: ' "$work/sent")
 [ "$count" = ${#mails[@]} ] || die "git send-email would send $count of ${#mails[@]} mails"
 
-# ---- What is left to do.
+# ---- The steps that remain before sending.
 
 long=$(awk 'FNR == 1 { body = 0 } /^$/ { body = 1 } /^(diff|---)/ { body = 0 }
     body && length > 75 && !/^(Fixes|Link|\[FILL IN|prerequisite-patch-id|\[ Upstream)/ && !/https?:/ {

@@ -104,7 +104,7 @@ draw() {
         if (percent(20) && !indirect) printf "  run fill --rounds 2 --max-size %s\n", largest
         else printf "  run churn --ops %d --files %d --max-size %s --mix %s --small-percent %d\n",
             1500 + below(3000), files, largest, mix, below(100)
-        # Out of space with delayed allocation, the kernel itself writes back and becomes a second writer.
+        # If space runs out with delayed allocation, the kernel itself starts writeback and becomes a second writer.
         if (mount !~ /nodelalloc|data=journal/) print "  writers 2"
         printf "  seeds %d%s\n", seed, percent(30) ? "w" : ""
     }'

@@ -5,7 +5,7 @@
 #
 # Usage: record.sh [--kernel base|SERIES] [--target uml|qemu] [--seed N]... [--for TIME] [--again]
 #                  [--into FILE] [--record OPTIONS] [KIND...]
-#   --target qemu     with two CPUs (default: uml, one)
+#   --target qemu     a guest with two CPUs (default: uml, with one)
 #   --for TIME        how long to record (default: 3s)
 #   --record OPTIONS  more options for `e4replay record`, such as "--settle"
 #   --again           record again even if a capture exists
@@ -57,7 +57,7 @@ e4replay=$(project_build)/tools/e4replay
 out=$E4R_LAB/recorded
 mkdir -p "$out"
 
-# take KIND SEED FILE
+# take KIND SEED FILE: records the kind in a guest into FILE.
 take() {
     local work
     work=$(new_run "record-$1")

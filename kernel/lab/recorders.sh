@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Records one run by trace-cmd and by tracefs at the same time. e4replay must read the same events from the
-# recording, from its report and from tracefs's text, and must follow them in every decision.
+# Records one run by trace-cmd and by tracefs at the same time. e4replay must read the same events from the recording,
+# from its report and from tracefs's text, and its model must agree with every decision in them.
 #
 # Usage: recorders.sh [--kernel base|SERIES] [-p POLICY] [--target uml|qemu] [--events "-e ..."]
 #   -p POLICY  the policy of that kernel (default: legacy)
 #   --events   events for trace-cmd (default: -e ext4 -e jbd2)
 #
-# Prints a line for each. Fails if events differ (tracefs's may differ in their times, because each buffer takes
-# its own, and in the end, because it is closed last) or if a decision differs from the kernel's.
+# Prints a line for each of the three. Fails if events differ or if a decision differs from the kernel's. tracefs's
+# events may differ in their times, because each buffer has its own, and tracefs may have more events at the end,
+# because it is closed last.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -37,7 +38,7 @@ build_project make_fragmented e4replay
 e4replay=$(project_build)/tools/e4replay
 run=$(run_job "$tree" "$target" "" recorders "${vars[@]}")
 image=$(start_image "$(job_field "$lab_dir/jobs/recorders.sh" image)" 1)
-# -N: no plugins. -t: all digits of the time.
+# -N disables plugins, -t prints all digits of the time.
 trace-cmd report -N -t -i "$run/run.dat" >"$run/run.txt" 2>/dev/null
 
 # events FILE [times]: the events of the kinds recorded by tracefs, as text, with or without times.
@@ -52,14 +53,14 @@ events "$run/run.dat" times >"$run/recording"
 events "$run/run.dat" >"$run/timeless"
 echo "events $(wc -l <"$run/recording")"
 cmp <(events "$run/run.txt" times) "$run/recording" || status=1
-# Both began before the mount; tracefs continued a little longer than trace-cmd.
+# Both recordings began before the mount, but tracefs continued a little longer than trace-cmd.
 events "$run/run.trace" >"$run/tracefs"
 lines=$(wc -l <"$run/timeless")
 later=$(($(wc -l <"$run/tracefs") - lines))
 cmp <(head -n "$lines" "$run/tracefs") "$run/timeless" || status=1
 [ "$later" -ge 0 ] && [ "$later" -le 100 ] || status=1
 for trace in run.dat run.txt run.trace; do
-    # 3: from 6.5 on, a counter of mb_stats that depends on file sizes; or a decision, see below.
+    # Status 3: from 6.5 on, a counter of mb_stats that depends on file sizes differs; or a decision differs, see below.
     "$e4replay" verify "$image" "$run/$trace" -p "$policy" --no-progress >"$run/verify" ||
         [ $? = 3 ] || status=1
     awk -v trace="$trace" '$1 == "identical" { print trace, "identical", $2, $3 "%" }' "$run/verify"

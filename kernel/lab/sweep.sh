@@ -8,7 +8,7 @@
 #        sweep.sh --from FILE [--figures "F G ..."] [--svg FILE] [--across NAME]
 #   --set NAME=...@...   @ is replaced by the value; other settings as for run.sh
 #   -n N        runs with each value (default: 3); each turn runs all values
-#   --figures   which figures (default: all); --svg draws a panel for each
+#   --figures   the figures to show (default: all); --svg draws a panel for each
 #   --across    label of the values in the drawing (default: the name before @ in --set)
 #   -o FILE     every number, as "VALUE TURN FIGURE NUMBER" lines; --from reads such a file
 # shellcheck source=kernel/lab/lib/common.sh

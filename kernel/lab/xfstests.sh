@@ -23,7 +23,7 @@
 #   -j N           N tests at the same time (default: 1), in guests of 1.5 GiB of memory. With target uml each has one
 #                  CPU, in turn. With fewer CPUs than guests, tests that measure time are disturbed
 #   --size         size of each of the two disks
-#   --limit S      seconds for one test, times the target's patience (default: 600)
+#   --limit S      time limit of a test in seconds, multiplied for slow targets (default: 600)
 #   --per-guest N  tests in one guest (default: 20)
 #   --time S       start no guest after S seconds; the remaining tests are "not reached"
 #   --list         names the tests
@@ -339,7 +339,7 @@ spent() {
     [ -n "$budget" ] && [ $SECONDS -ge "$budget" ]
 }
 
-# run_tests SIDE CONFIG ROUND TEST...: runs them in as many guests as needed.
+# run_tests SIDE CONFIG ROUND TEST...: runs the tests in as many guests as needed.
 run_tests() {
     left=("${@:4}")
     while [ ${#left[@]} -gt 0 ] && ! spent; do
@@ -348,7 +348,7 @@ run_tests() {
     done
 }
 
-# one_side SIDE CONFIG ROUND TEST...: runs those tests that have not run yet.
+# one_side SIDE CONFIG ROUND TEST...: runs the tests that have not run yet.
 one_side() {
     local now
     mapfile -t now < <(wanted "$2" "$3" "$1" "${@:4}")
@@ -383,7 +383,7 @@ lane() {
     lanes+=("$!")
 }
 
-# wait_for_lanes: waits until all have ended. Fails if one of them failed.
+# wait_for_lanes: waits until all lanes have ended. Fails if one of them failed.
 wait_for_lanes() {
     local lane status=0
     for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done

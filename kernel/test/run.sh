@@ -54,7 +54,7 @@ changed() {
     first=$(test/turn.sh proof "$text" ${#proofs[@]})
     for ((i = first; i < first + ${#proofs[@]}; i++)); do
         proof=${proofs[i % ${#proofs[@]}]}
-        # shellcheck disable=SC2086 # several paths
+        # shellcheck disable=SC2086 # word splitting is intended
         ! test/since.sh ${paths[$proof]} $shared || echo "$proof"
     done
 }
@@ -301,7 +301,7 @@ port() {
     dio-overwrite)
         step "polled writes up to the end of the file succeed" \
             "$lab" run kernel/reports/iomap-poll/iomap-poll.sh --kernel "$kernel"
-        # Without stores through mappings, because they make direct reads of 7.3 itself fail
+        # Runs without stores through mappings, because they make direct reads fail even on stock 7.3
         # (kernel/results/dio-overwrite.md).
         step "direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --set SECONDS_EACH=4 \
             --set "ARGS=--mappers 0"

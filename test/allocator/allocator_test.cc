@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Goals, preallocations and retries (ext4_mb_new_blocks, Linux 6.1).
+// Tests goals, preallocations and retries (ext4_mb_new_blocks, Linux 6.1).
 #include "allocator/allocator.h"
 
 #include <gtest/gtest.h>
@@ -51,14 +51,14 @@ struct AllocatorTest : testing::Test {
     return d;
   }
   [[nodiscard]] const allocator::Counters& counters() const { return rig->allocator.counters(); }
-  // The first file block of each preallocation of the inode, most recently used first.
+  // Returns the first file block of each preallocation of the inode, most recently used first.
   std::vector<std::uint32_t> inode_list(std::uint64_t ino) {
     std::vector<std::uint32_t> out;
     if (const auto* mine = rig->state.find_inode_preallocs(ino))
       for (const state::Prealloc& pa : mine->list) out.push_back(pa.logical);
     return out;
   }
-  // The free clusters of each preallocation in a bucket, in its order.
+  // Returns the free clusters of each preallocation in a bucket, in the order of the bucket.
   std::vector<std::uint32_t> bucket(std::uint32_t cpu, std::size_t index) {
     std::vector<std::uint32_t> out;
     for (const state::Prealloc& pa : rig->state.locality(cpu).buckets[index])

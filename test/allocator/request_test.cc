@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Normalisation of requests. The expected goals were worked out by hand from the rules of
+// Tests the normalisation of requests. The expected goals were computed by hand from the rules of
 // ext4_mb_normalize_request in Linux 6.1.
 #include "allocator/request.h"
 
@@ -145,7 +145,7 @@ TEST(Normalize, GoalOfEachStep) {
            GoalCase{10, 100, 3, SizeStep::k128, 0, 128},
            GoalCase{10, 700, 3, SizeStep::m1, 0, 1024},
            GoalCase{10, 5000, 3, SizeStep::m4, 4096, 2048},
-           // A group has 8192 blocks of 1K. The chunk is cut at a multiple of that.
+           // A group has 8192 blocks of 1K, and the chunk ends at a multiple of that.
            GoalCase{10, 8200, 3, SizeStep::m4, 8192, 2048},
            GoalCase{11, 0, 1, SizeStep::k16, 0, 8},
            GoalCase{11, 3000, 3, SizeStep::m4, 2048, 1024},

@@ -163,7 +163,7 @@ TEST(Causes, FullGroupsInLists) {
   EXPECT_EQ(elsewhere.find(1, "full-groups-in-lists", Figure::steps), nullptr);
 }
 
-// Up to 5.4, a criterion loads each group that it looks at.
+// Up to 5.4, a criterion loads each group that it considers.
 TEST(Causes, GroupsNotLoaded) {
   const Compared holds("../test/golden/verify-cold/cold.e4c", {"el8", "legacy"});
   expect_cause(holds.find(1, "groups-not-loaded", Figure::steps), "legacy", 50.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares freefrag and e2freefrag on the same images, with warm caches, as processes; also the
-// library alone.
+// Compares freefrag and e2freefrag as processes on the same images, with warm caches. Also measures
+// the library alone.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

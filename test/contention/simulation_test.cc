@@ -303,8 +303,8 @@ TEST(Contention, AFreeHoldsItsGroupBeforeTheRequest) {
   };
   all.request(0, 100, group(2), 10, 20, 30).after_free(free_of(5, 55), 60);
   EXPECT_EQ(simulate(all.work(), 1, 1).ns, 100u + 60 + 30);
-  // The second writer frees in the same group at 120, waits until 155, and ends 35 later than
-  // alone.
+  // The second writer frees in the same group at 120, waits until 155, and ends 35 later than it
+  // would alone.
   all.request(1, 115, group(3), 0, 10, 10).after_free(free_of(5, 15), 20);
   const SimulationOutcome out = simulate(all.work(), 2, 2);
   EXPECT_EQ(out.requests, 2u);

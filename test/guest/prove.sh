@@ -108,7 +108,8 @@ unpack "$first"
 rm -rf "$dir/sweep"
 "$e4replay" sweep "$image:$trace" -p "$model,kernel:$kernel" --set mb_max_to_scan=20,200 --set mb_order2_req=2,4 \
     -o "$dir/sweep" --no-progress >"$log"
-# Figures that differ between code and model. Only code is given guessed sizes and counts of writers.
+# The figures that differ between code and model. Only the code uses guessed sizes and numbers of writers, so these are
+# left out.
 # shellcheck disable=SC2016 # a jq program
 other=$(jq -rs '
     map(del(.point, .crc, .decision_ns, .elapsed_s, .guessed_sizes, .guessed_writers))

@@ -69,7 +69,7 @@ if [ "$shell" = fish ]; then
     offers 'e4replay replay --json d' disk.img
     offers 'e4replay replay d' disk.img
     offers 'e4replay record --clock ' boot mono mono_raw
-    # The rows that can rank a sweep, from sweep's own error message.
+    # Gets the rows that can rank a sweep from sweep's own error message.
     mapfile -t rows < <("$tools/e4replay" sweep none --best none 2>&1 | grep -oE '\bfiles/[a-z0-9_]+')
     [ ${#rows[@]} -ge 4 ] || fail "no rows of files"
     offers 'e4replay sweep --best files/' "${rows[@]}"

@@ -53,7 +53,7 @@ expect 1 "" "lab fetch --again"
 [ ! -e "$E4R_LAB/base" ] || fail "a refused source was unpacked"
 installed 6.1.192-3
 expect 0 6.1.192-3 "warning: source is 6.1.192-3, the lab was tested on 6.1.192-2"
-# The unpacked version counts, not a version installed later.
+# `lab fetch` must report the version that was unpacked, not one that was installed later.
 installed 6.1.192-2
 expect 0 6.1.192-3 "warning: source is 6.1.192-3"
 expect 0 6.1.192-2 "" --again

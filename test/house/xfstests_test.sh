@@ -140,8 +140,8 @@ same "new failures" <<'TEXT'
 new failures: 1
   4k ext4/001
 TEXT
-# If stock was spared a test that the patched kernel passed, there is no new failure. If the patched kernel did
-# not pass and the stock run is still missing, the test was not compared.
+# If stock did not run a test ("spared") because the patched kernel passed it, there is no new failure. If the patched
+# kernel did not pass and the stock run is still missing, the test was not compared.
 {
     result 4k ext4/001 patched pass pass
     result 4k ext4/001 stock spared spared

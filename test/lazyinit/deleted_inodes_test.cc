@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy on tables with inodes deleted by debugfs, by tune2fs, or by e2fsck.
+// Tests tune2fs-lazy on tables with inodes deleted by debugfs, by tune2fs, or by e2fsck.
 #include <ext2fs/ext2_fs.h>
 #include <fmt/format.h>
 

@@ -179,7 +179,7 @@ Status disable(Target& target, Tables& tables) {
   E4R_CHECK(zero(target, tables, true));
   E4R_TRY([[maybe_unused]] const auto slack, lazyinit::zero_slack(target, tables));
   E4R_CHECK(lazyinit::write_out_groups(target));
-  if (metadata_csum) return {};  // tune2fs does the rest
+  if (metadata_csum) return {};  // tune2fs makes the other changes
   return lazyinit::drop_group_checksums(target);
 }
 

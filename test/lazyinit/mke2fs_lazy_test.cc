@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks the results of mke2fs-lazy with e2fsprogs and byte by byte.
+// Checks the results of mke2fs-lazy with the programs of e2fsprogs, and byte by byte.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

@@ -187,7 +187,7 @@ TEST_F(MkfsUnreadable, SmallBlocksAreWarnedOf) {
 TEST_F(MkfsUnreadable, WhatIsReadableIsLeftUntilMke2fsHasAsked) {
   ASSERT_EQ(stock({"-q", "-F", "-t", "ext4", "-b", "4096", "-E", "nodiscard", path_}).status, 0);
   std::string map(kSize / kPage, '\1');
-  // Copies of the superblock, and two pages that mke2fs leaves alone.
+  // The copies of the superblock are unreadable, and so are two pages that mke2fs does not write.
   const std::vector<std::size_t> copies = {8193 / 4, 24577 / 4};
   for (const std::size_t page : copies) map[page] = '\0';
   for (const std::size_t page : {5000, 7000}) map[page] = '\0';

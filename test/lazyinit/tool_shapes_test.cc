@@ -166,7 +166,7 @@ TEST_P(OnShape, SetWritesTheSuperblockOnly) {
   expect_clean(path_);
 }
 
-// Stock tune2fs counts no inode as unused and assumes that every table is zeroed.
+// Stock tune2fs would count no inode as unused, and would assume that every table is zeroed.
 TEST_P(OnShape, EnableCountsUnusedInodesFromTheBitmaps) {
   const std::string before = listing(path_);
   const auto enabled = tool({"enable", path_});

@@ -287,7 +287,7 @@ TEST_F(OnLoop, MountedIsLeftAlone) {
   if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
   for (const auto& command : writing_commands())
     for (const std::string& image : {loop.path(), path_})
-      if (command.front() != "finish" || image == path_)  // for a device, the kernel does that
+      if (command.front() != "finish" || image == path_)  // for a device, the kernel does the work
         expect_status(tool(on(command, image)), 1, "mounted");
   expect_status(tool({"status", loop.path()}), 0, "is mounted");
 }

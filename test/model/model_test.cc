@@ -220,7 +220,7 @@ TEST(Model, LongRandomLives) {
 // Tests the same few file systems on every machine.
 TEST(Model, FixedLives) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) EXPECT_EQ(live(seed, 100), "") << seed;
-  // In these a group becomes full on a kernel that leaves it on its list.
+  // In these runs a group becomes full on a kernel that leaves full groups on their list.
   for (const std::uint64_t seed :
        {13089755491008591372ull, 6243467917291625918ull, 3423369826472209341ull})
     EXPECT_EQ(live(seed, 150), "") << seed;

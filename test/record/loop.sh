@@ -27,7 +27,7 @@ work=$(mktemp -d)
 fs=$work/fs
 loops=()
 cleanup() {
-    # shellcheck disable=SC2046 # numbers
+    # shellcheck disable=SC2046 # word splitting is intended
     kill $(jobs -p) 2>/dev/null || true
     sleep 0.1
     cd /

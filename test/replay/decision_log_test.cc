@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests where two runs of one trace first differ.
+// Tests the search for the first decision in which two runs of one trace differ.
 #include "replay/accounts.h"
 
 #include <gtest/gtest.h>

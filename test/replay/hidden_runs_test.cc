@@ -79,7 +79,7 @@ TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
   }
 }
 
-// Two preallocations in the same free run. The counters fit several places.
+// Two preallocations are in the same free run, and the counters fit several places.
 TEST(HiddenRuns, LieWhereASearchFoundNotAllFree) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 129);

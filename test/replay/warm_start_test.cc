@@ -140,8 +140,7 @@ TEST(WarmStart, FindsTheOrderOfGroupsOnTheirLists) {
     }
   }
   EXPECT_GT(stirred_sum, sum - kSeeds);
-  // The mean is 92.7 if nothing is learnt from groups that the decision itself moved to another
-  // list.
+  // The mean is 92.7 if groups that the decision itself moved to another list are ignored.
   EXPECT_GT(stirred_sum / kSeeds, 93.5);
 }
 

@@ -161,8 +161,8 @@ TEST(Html, SlowDecisionsAreExplained) {
   EXPECT_EQ(html.find("line 88 "), std::string::npos);
 }
 
-// A run of four decisions, compared with a kernel's in both ways. The second decision differs in
-// the free run, and so does one counter at the end.
+// Returns a report on a run of four decisions, compared with a kernel's in both ways. In the
+// free-running replay the second decision differs. One counter at the end differs.
 ReplayReport make_verified() {
   ReplayReport report = make_report({"legacy"});
   results::Outcome& run = report.runs[0];

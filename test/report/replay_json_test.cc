@@ -44,7 +44,7 @@ TEST(ReplayJson, CountsGroupsPassedOver) {
   EXPECT_EQ(verified.at("free_run").at("skips"), 4);
 }
 
-// A column of the recorded kernel, with three known counters of searches.
+// Returns a report with a column of the recorded kernel and three known counters of searches.
 ReplayReport with_kernel() {
   ReplayReport report = followed_report();
   results::Outcome run;

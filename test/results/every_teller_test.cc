@@ -35,7 +35,7 @@ Outcome outcome(const char* policy, std::uint64_t blocks) {
   return out;
 }
 
-// 12.25 and 37.5 blocks per extent.
+// The two outcomes have 12.25 and 37.5 blocks per extent.
 const Outcome& first() {
   static const Outcome kOutcome = outcome("legacy", 98);
   return kOutcome;

@@ -296,7 +296,7 @@ TEST(MbGroups, ComparesEachFigure) {
     EXPECT_FALSE(result.first.empty());
     EXPECT_FALSE(result.equal());
   }
-  // Too few counters, then a repeated group.
+  // The first text has too few counters, the second repeats a group.
   EXPECT_EQ(compare_mb_groups(*parse_mb_groups("#0: 1020 1 4 [ ]\n"), state).differing, 1u);
   EXPECT_EQ(compare_mb_groups(*parse_mb_groups(line + line), state).differing, 1u);
   EXPECT_FALSE(parse_mb_groups("nothing\n").ok());

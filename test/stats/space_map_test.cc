@@ -38,7 +38,7 @@ std::vector<std::vector<std::uint64_t>> draw(const Geometry& geo, unsigned seed)
   return out;
 }
 
-// Counts block by block.
+// Returns the expected cells, counted block by block.
 std::vector<SpaceCell> expected(const Geometry& geo, const std::vector<SpaceCell>& shape,
                                 const std::vector<std::vector<std::uint64_t>>& bitmaps) {
   std::vector<SpaceCell> out;

@@ -16,7 +16,7 @@ namespace e4r::test {
 // that are in use only in memory.
 class ModelLook {
  public:
-  // Loads every group of the state, as a read of mb_groups does.
+  // Loads every group of the state, like a read of mb_groups.
   ModelLook(state::FsState& state, const std::vector<BlockRange>& metadata);
   ModelLook(ModelLook&&) = default;
   ModelLook& operator=(ModelLook&&) = default;

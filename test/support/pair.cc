@@ -214,7 +214,7 @@ void Recorder::step() {
                           11 + draw_.below(6));
 }
 
-// An extent with drawn numbers.
+// Returns an extent with drawn numbers.
 trace::RecordedExtent draw_extent(const Geometry& g, Draw& draw) {
   return {static_cast<std::uint32_t>(draw.odd(g.groups)),
           static_cast<std::int32_t>(draw.odd(g.clusters_per_group)),
@@ -356,7 +356,7 @@ struct Case {
   replay::InputTable inputs;
 };
 
-// Replays once. Returns what went wrong.
+// Replays once. Returns the failure, or "".
 std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
                         const allocator::Tunables& tunables) {
   replay::Setup setup = checked_every(it.check_every);

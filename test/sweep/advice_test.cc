@@ -86,7 +86,7 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
             "per request and 1.00 extents per file.\n");
 }
 
-// Free searches do not outweigh a larger number of pieces.
+// Searches without any step do not outweigh a larger number of extents.
 TEST_F(AdviceTest, NoStepsAtAllAreNotWorthManyExtents) {
   points({{0, 20}, {5, 10}});
   EXPECT_EQ(advise(plan_, figures_)[0].balanced, 1u);

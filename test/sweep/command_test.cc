@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `e4replay sweep` as a process on a bundled capture.
+// Tests `e4replay sweep` as a process on a bundled capture.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

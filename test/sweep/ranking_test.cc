@@ -24,7 +24,7 @@ class RankingTest : public ::testing::Test {
     set(1, 10, 10, 40);    // the cheapest
     set(2, 60, 40, 11);    // as expensive as the first, with more extents
     set(3, 30, 30, 20);    // between the two
-    set(4, 30, 31, 20);    // one step more
+    set(4, 30, 31, 20);    // one step more than the third
     set(5, 20, 40, 20);    // equal to the fourth, from other rows
     set(6, 400, 0, 10);    // more expensive than the first, with as many extents
     set(7, 999, 999, 99);  // the only point of its capture

@@ -246,7 +246,7 @@ TEST(MadeRecording, SaysWhatWasLost) {
   EXPECT_EQ(read.events[3].count, 0u);
   EXPECT_EQ(read.summary.lost_events, 42u);
   EXPECT_EQ(read.summary.lost_uncounted, 1u);
-  EXPECT_EQ(read.summary.overwritten, 11u);  // the kernel counted 53, and markers report 42 of them
+  EXPECT_EQ(read.summary.overwritten, 11u);  // the kernel counted 53, of which markers report 42
 }
 
 TEST(MadeRecording, HasTimesByItsRules) {
@@ -381,7 +381,7 @@ TEST(DamagedRecording, FlippedAnywhereIsToldInALine) {
   for (int i = 0; i < 3000; ++i) {
     std::string bytes = files[rng.below(files.size())];
     for (std::uint64_t flips = 1 + rng.below(8); flips > 0; --flips) {
-      // Half of the changes hit the first bytes, which hold the structure.
+      // Half of the changes are in the first bytes, which have the structure.
       const std::size_t at = 10 + rng.below(rng.chance(1, 2) ? 300 : bytes.size() - 10);
       bytes[std::min(at, bytes.size() - 1)] = static_cast<char>(rng.next());
     }

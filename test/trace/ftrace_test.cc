@@ -321,7 +321,7 @@ auto read_two(const std::string& text) {
   return read;
 }
 
-// The output of `trace-cmd report --ts-diff`.
+// The input is the output of `trace-cmd report --ts-diff`.
 TEST(Recognition, DifferencesOfTimesArePassedOver) {
   const auto read = read_two(
       "            dd-1234  [000]   123.456789:          ext4_mb_bitmap_load:  dev 98,0 group 1\n"

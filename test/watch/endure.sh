@@ -15,7 +15,7 @@ RANDOM=$((E4R_SEED % 32768))
 
 # ---- The watch.
 
-# begin: starts a watch that keeps the last seconds.
+# begin: starts a watch whose flight recorder keeps the last seconds.
 begin() {
     start_watch "$fs" --json -p linux-6.12 --interval 500ms --check 3s --keep 5s --cooldown 1s --after 0 \
         --max-files 100 -o "$work/captures/flight.e4c"

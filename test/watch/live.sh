@@ -112,7 +112,7 @@ as_before
 as_before
 ok "a reader that goes, and --for, end it"
 
-# The full-screen page, if this build has it.
+# Tests the full-screen page, if this build has it.
 script -qec "TERM=dumb $e4replay watch --max-freeze 60s $fs --for 200ms" plain.out </dev/null >/dev/null 2>&1
 if grep -q 'built without ncursesw' plain.out; then
     echo "not tried: the full-screen page: this build has none"

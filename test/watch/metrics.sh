@@ -115,7 +115,7 @@ ok "a full disk is one warning"
 at_least 0 events_total || bad "--once wrote nothing"
 ok "--once writes the file"
 
-# The service has no other capabilities, and its view of the file system is read-only. Each capability is needed.
+# Runs with only the service's capabilities and a read-only view of the file system. Each capability must be necessary.
 capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$here/../../examples/e4replay-watch@.service")
 [ "$(wc -w <<<"$capabilities")" = 2 ] || bad "the service has other capabilities: $capabilities"
 # shut_in CAPABILITY...: watches with only these capabilities.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Runs the set of direct writes of the series dio-overwrite (the code of fs/ext4/dio.c) in a
-// program with many threads, and counts how often a thread is woken, and checks, per write.
-// dio-set.sh builds and runs it. CORE is dio.c without its includes; the other kernel functions
-// that it needs are below. As in the kernel, wait_var_event() wakes all waiters for the same
-// address.
+// program with many threads. Counts, for each write, how often a thread is woken and how often it
+// checks. dio-set.sh builds and runs it. CORE is dio.c without its includes; the other kernel
+// functions that it needs are below. As in the kernel, wait_var_event() wakes all waiters for the
+// same address.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# Functions for jobs on the extent status shrinker, inside the guest. Sourced by them, after lib.sh.
+# Functions for the jobs about the extent status shrinker, inside the guest. The jobs source this file after lib.sh.
 
 # entries all|reclaimable: prints the number of entries of the file system, as the kernel counts them.
 entries() {
@@ -105,7 +105,7 @@ es_figures() {
             for (i = 1; i < NF; ++i) if ($i == name) return $(i + 1) + 0
             return -1
         }
-        # The median of the first n numbers of an array, which it sorts (heap sort).
+        # Returns the median of the first n numbers of an array, and sorts the array (heap sort).
         function median(v, n,   i, x) {
             if (!n) return 0
             for (i = int(n / 2); i >= 1; --i) sift(v, i, n)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# Functions for the lazyinit-* jobs inside the guest. Sourced by them, after lib.sh. They use $DISK, mounted on
+# Functions for the lazyinit-* jobs inside the guest. The jobs source this file after lib.sh, and use $DISK, mounted on
 # $FS.
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
@@ -101,7 +101,7 @@ unused_tables() {
         / unused inodes/ && $(NF - 2) == all { print group, at[1], at[2] + 0 }'
 }
 
-# wait_until SECONDS COMMAND...: fails if the command has not succeeded by then.
+# wait_until SECONDS COMMAND...: waits until the command succeeds. Fails if that takes longer than SECONDS.
 wait_until() {
     local deadline=$((SECONDS + $1 * ${SLOW:-1})) # longer on a slow target: lib/jobs.sh
     shift
@@ -136,7 +136,7 @@ no_thread() {
     ! grep -qsx ext4lazyinit /proc/[0-9]*/comm
 }
 
-# The file system on disk is intact, and every table is initialized.
+# check_finished: fails unless the file system on disk is intact and every table is initialized.
 check_finished() {
     umount "$FS"
     expect "groups marked on disk" "$(zeroed_on_disk)" "$groups"

@@ -72,8 +72,8 @@ stats_as_figures() {
         "$(mb_proc)/mb_stats" | sed 's/_stats\//\//' >>"$E4R_RUN/figures"
 }
 
-# Stalls, and pages scanned and reclaimed by allocating tasks (direct) and by kswapd, from start_reclaim_counts
-# to reclaim_figures.
+# Counts stalls, and pages scanned and reclaimed by allocating tasks (direct) and by kswapd, between
+# start_reclaim_counts and reclaim_figures.
 reclaim_counts() {
     awk '/^allocstall/ { stalls += $2 }
         /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat

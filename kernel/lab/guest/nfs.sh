@@ -13,7 +13,7 @@ server_address=192.168.7.1
 client_address=192.168.7.2
 export_dir=/mnt/fs
 mount_dir=/mnt/nfs
-# Prefix of commands on the client's side of the network, if that is in the same guest.
+# The prefix of commands that run on the client's side of the network, if the client is in the same guest.
 client_side=()
 
 # network ADDRESS: sets up this guest's network.
@@ -170,7 +170,7 @@ op_counts() {
     awk '$1 == "Tcp:" && $13 ~ /[0-9]/ { print "retransmits", $13 }' /proc/net/snmp
 }
 
-# counts_begin and counts_end record the differences of these counters as figures.
+# counts_begin and counts_end record the changes of these counters between the two calls as figures.
 counts_begin() {
     op_counts >"$E4R_RUN/counts.before"
 }

@@ -21,5 +21,5 @@ make_null_blk() {
     done
     echo 1 >"$device/power"
     DISK=/dev/lab
-    [ -b $DISK ] || DISK=/dev/nullb$(cat "$device/index") # up to 5.15
+    [ -b $DISK ] || DISK=/dev/nullb$(cat "$device/index") # the name up to 5.15
 }

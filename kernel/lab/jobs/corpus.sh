@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records a program on the disk. The host sets E4REPLAY, MOUNT (options), COMMAND (quoted words; RUN among them
-# is the program's directory), OUT (the capture).
+# Records a program on the disk. The host sets E4REPLAY, MOUNT (options), COMMAND (quoted words, of which RUN is
+# replaced by the program's directory) and OUT (the capture).
 mount_disk "$MOUNT"
 mkdir "$FS/run"
 sync -f "$FS"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Figures: nanoseconds of operations on an extent status tree of 131,072 or 262,144 entries. A kernel with
-# kernel/lab/experiments/es-bench.patch times them during boot: batches of 512 operations, three rounds, so min,
-# max, median, avg and stddev are over 768 batches.
+# kernel/lab/experiments/es-bench.patch times them during boot: batches of 512 operations in three rounds. min, max,
+# median, avg and stddev are over 768 batches.
 # mem: 768M
 # timeout: 300
 dmesg | sed -n 's/.*es-bench: //p' | awk '

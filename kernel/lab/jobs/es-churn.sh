@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the mixes of churn while the extent status shrinker is at work. Contents must be as written, and
-# no block may stay reserved for a delayed write that has ended. With --variant debug a kernel with es-shrinker
-# checks every tree when its inode is evicted.
+# Correctness: the mixes of churn while the extent status shrinker is at work. The contents of files must be right, and
+# no block may stay reserved for a delayed write that has ended. With --variant debug a kernel with es-shrinker checks
+# every tree when its inode is evicted.
 # image: plain-4g
 # timeout: 900
 # shellcheck source=kernel/lab/guest/es.sh

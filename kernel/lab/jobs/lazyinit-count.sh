@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: lazyinit_done and lazyinit_left equal the group descriptors: at mount (read-only, after a journal
-# replay), while groups are initialized, after remounts, after a change by another program, and after the file
-# system has grown.
+# Correctness: lazyinit_done and lazyinit_left agree with the group descriptors: at mount (read-only, after a journal
+# replay), while groups are initialized, after remounts, after a change by another program, and after the file system
+# has grown.
 # image: plain-1g
 # mem: 2G
 # timeout: 300

@@ -10,7 +10,7 @@
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 
-# Quiet, because the lab would treat its messages about lost data as trouble.
+# Hides the output, because the lab would treat messages about lost data as trouble.
 empty_disk() {
     blkdiscard -f "$DISK" 2>/dev/null
 }
@@ -20,8 +20,8 @@ written() {
     awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
 
-# initialize PROBE: mounts and waits until everything is initialized. Leaves counters in zeroed and skipped, and
-# the bytes written until after unmount in bytes.
+# initialize PROBE: mounts and waits until everything is initialized. Sets `zeroed` and `skipped` to the counters, and
+# `bytes` to the bytes written until after unmount.
 initialize() {
     local from events
     from=$(written)
@@ -93,7 +93,7 @@ for bad in 3 -1 x ''; do refused "$bad" "Invalid argument"; done
 expect "probe after all that" "$(lazy probe)" 0
 umount "$FS"
 
-# Random data everywhere (only in the first part, to save time).
+# A disk of random data (only in its first part, to save time).
 dd if=/dev/urandom of="$DISK" bs=1M count=200 conv=notrunc status=none
 size=200M make_lazy -b 1024
 initialize 2
@@ -101,7 +101,7 @@ expect "random tables left alone" "$skipped" 0
 figure random_zeroed "$zeroed"
 expect_zero_tables
 
-# One byte at the end of every fifth table.
+# A nonzero byte at the end of every fifth table.
 empty_disk
 make_lazy -b 1024
 marked=0

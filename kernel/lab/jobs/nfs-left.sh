@@ -23,7 +23,7 @@ none_pinned() {
 }
 
 counts_begin
-# One process, because a child that closes inherited descriptors would flush the file.
+# Use one process, because a child that closes inherited descriptors would flush the file.
 python3 - "$mount_dir" "${FILES:-40}" "${KIB:-256}" "$TMPDIR/written" <<'EOF' &
 import os, sys, time
 directory, files, kib, written = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]

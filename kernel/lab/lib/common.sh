@@ -113,7 +113,7 @@ build_dir() {
     echo "$(tree_of "$1")/O-$2-$3"
 }
 
-# The guest kernel of a build: a UML executable, a bzImage or an Image.
+# Prints the path of a build's guest kernel: a UML executable, a bzImage or an Image.
 kernel_image() {
     case $2 in
     uml | uml-smp) echo "$(build_dir "$1" "$2" "$3")/linux" ;;
@@ -146,7 +146,7 @@ programs_of() {
     esac
 }
 
-# Version of the unpacked source: 6.1.192.
+# Prints the version of the unpacked source, such as 6.1.192.
 tree_version() {
     make -s --no-print-directory -C "$1" kernelversion 2>/dev/null
 }

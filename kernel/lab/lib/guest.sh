@@ -5,7 +5,7 @@
 # shellcheck source=kernel/lab/lib/peer.sh
 source "$lab_dir/lib/peer.sh"
 
-# Words in a guest's kernel log that fail its run.
+# Patterns in a guest's kernel log that make its run fail.
 trouble='WARNING: |BUG: |kernel BUG|Oops|Kernel panic|INFO: task .* blocked|INFO: possible|INFO: rcu|'
 trouble+='possible recursive locking|possible circular locking|inconsistent lock state|'
 trouble+='EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|list_(add|del) corruption|'

@@ -100,7 +100,7 @@ run_job() {
     job=$(job_file "$4")
     variant=$(variant_for "$4" "$3")
     shift 4
-    # Waits inside the guest scale by the same factor.
+    # Time limits inside the guest are multiplied by the same factor.
     slow=$(patience "$target" "$variant")
     # shellcheck disable=SC2046 # word splitting is intended
     set -- "SLOW=$slow" $(job_field "$job" set) "$@"

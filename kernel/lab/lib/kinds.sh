@@ -41,7 +41,7 @@ lacking() {
     for word in "${@:2}"; do
         name=${word%%=*}
         case $name in
-        rw | defaults) ;; # not ext4's own
+        rw | defaults) ;; # these are not ext4's options
         *) grep -qsE "\"${name}[\"=]|ATTR_LIST\($name\)" "$ext4/super.c" "$ext4/sysfs.c" || echo "$name" ;;
         esac
     done

@@ -38,7 +38,7 @@ with_peer() {
     local status=0
     DISKS=("${disks[@]}")
     MEM=$mem APPEND="$append ${switch_device/:NN/:02}" EXPECTED=$expected
-    # Runs in its own process: if it dies, the other guest must still be ended.
+    # The job runs in a subshell: if it fails, the other guest must still be ended.
     (guest "$@") || status=1
     APPEND=$append EXPECTED=
     touch "$run/peer/stop"

@@ -95,8 +95,8 @@ all_tests() {
     done
 }
 
-# in_groups GROUP...: filters such lines on standard input by group; "ext4/quick" is quick of ext4,
-# "quick+punch" means both groups.
+# in_groups GROUP...: selects from such lines on standard input those in one of the groups; "ext4/quick" is quick of
+# ext4, "quick+punch" means both groups.
 in_groups() {
     awk -v wanted="$*" '
         BEGIN { n = split(wanted, group, " ") }
@@ -142,7 +142,7 @@ choose_tests() {
     } | cut -d' ' -f1
 }
 
-# allowed_cpus: the CPUs that this process may use, one per line.
+# allowed_cpus: prints the CPUs that this process may use, one per line.
 allowed_cpus() {
     awk '/^Cpus_allowed_list:/ {
         n = split($2, range, ",")

@@ -137,7 +137,7 @@ std::vector<FreedRun> Account::take(std::uint64_t ino, std::uint32_t at, std::ui
   const std::uint64_t end = std::uint64_t{at} + len;
   auto it =
       pieces.lower_bound(static_cast<std::uint32_t>(std::min<std::uint64_t>(end, UINT32_MAX)));
-  while (it != pieces.begin()) {  // from the last to the first
+  while (it != pieces.begin()) {  // from the last piece to the first
     --it;
     const auto [first, piece] = *it;
     const std::uint64_t piece_end = std::uint64_t{first} + piece.len;
