@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -313,6 +314,13 @@ VolumeState volume_state(const Volume& volume) {
                           static_cast<ssize_t>(bytes.size()))
     read_superblock({bytes.data(), bytes.size()}, out);
   return out;
+}
+
+MountTable::MountTable() : file_(::open(kMounts, O_RDONLY | O_CLOEXEC)) {}
+
+bool MountTable::has_changed() {
+  pollfd file = {file_.get(), POLLPRI, 0};
+  return file_.is_open() && ::poll(&file, 1, 0) > 0;
 }
 
 std::vector<std::string> VolumeWatch::look() {

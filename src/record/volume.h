@@ -107,6 +107,18 @@ struct VolumeState {
 // Parses the 1,024 bytes of a superblock (Documentation/filesystems/ext4/super.rst).
 void read_superblock(std::string_view bytes, VolumeState& state);
 
+// Detects changes to the mounts that this process sees, such as a remount.
+class MountTable {
+ public:
+  MountTable();
+  // Whether they have changed since the last call. Never true if /proc is not mounted. Not
+  // thread-safe.
+  [[nodiscard]] bool has_changed();
+
+ private:
+  Fd file_;
+};
+
 // Detects changes to a file system during its recording that make the capture inconsistent: an
 // unmount, a new mount, other options, another size, another file system.
 class VolumeWatch {

@@ -144,15 +144,18 @@ void Watcher::start_again() {
 
 Status Watcher::pump() {
   if (over_) return {};
+  // The stream holds events back for Tracer::kSlackNs. So a remount shows here before any event
+  // that follows it is passed on.
+  if (mounts_.has_changed() || Steady::now() - looked_ >= kLookEvery) {
+    looked_ = Steady::now();
+    E4R_CHECK(look_around());
+    if (over_) return {};
+  }
   if (pursuit_ == nullptr) {
     if (Steady::now() >= retry_at_) start_again();
   } else {
     E4R_CHECK(stream_->pump(pursuit_->backlog()));
     keep_up();
-  }
-  if (Steady::now() - looked_ >= kLookEvery) {
-    looked_ = Steady::now();
-    E4R_CHECK(look_around());
   }
   if (pursuit_ != nullptr && !over_) check_groups();
   if (incidents_) look_for_incidents();

@@ -119,6 +119,7 @@ class Watcher {
   WatchOptions options_;
   std::unique_ptr<Stream> stream_;
   std::optional<record::VolumeWatch> volume_watch_;
+  record::MountTable mounts_;
   std::vector<const allocator::Policy*> kernel_policies_;
   std::string release_;
   std::shared_ptr<const LiveStart> start_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -104,6 +106,22 @@ std::string superblock(std::uint32_t made, std::uint64_t blocks) {
   put_le(&out[0x150], static_cast<std::uint32_t>(blocks >> 32));
   put_le(&out[0x108], made);
   return out;
+}
+
+TEST(MountTable, SeesARemount) {
+  if (::unshare(CLONE_NEWNS) != 0 ||
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    GTEST_SKIP() << "not permitted to mount";
+  const test::TempDir dir;
+  const std::string place = dir.file("place");
+  std::filesystem::create_directory(place);
+  ASSERT_EQ(::mount("none", place.c_str(), "tmpfs", 0, "size=64k"), 0);
+  MountTable table;
+  EXPECT_FALSE(table.has_changed());
+  ASSERT_EQ(::mount(nullptr, place.c_str(), nullptr, MS_REMOUNT, "size=128k"), 0);
+  EXPECT_TRUE(table.has_changed());
+  EXPECT_FALSE(table.has_changed());
+  EXPECT_EQ(::umount(place.c_str()), 0);
 }
 
 VolumeState state_of(std::uint64_t mount, const std::string& options, const std::string& bytes) {
