@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What every page's script stands on: reads the data, makes elements, scales and colours.
+// Shared by the scripts of all pages: reads the data, and makes elements, scales and colours.
 const data = JSON.parse(document.getElementById('data').textContent);
 const byId = (id) => document.getElementById(id);
-// A number; what is rounded to nothing has no sign.
+// Formats a number. A number that is rounded to 0 gets no sign.
 const decimals = (n, format) => n.toLocaleString('en-US', format).replace(/^-(0(\.0*)?)$/, '$1');
 const count = (n) => n === null ? '–' : decimals(n, {maximumFractionDigits: 2});
 const colourOf = (series) => `var(--s${series === 0 ? 0 : 1 + (series - 1) % 7})`;
 
-// What comes from files only ever becomes text, never markup.
+// Content of files becomes text only, never markup.
 function make(space, name, attributes, ...children) {
   const node = document.createElementNS(space, name);
   for (const [key, value] of Object.entries(attributes || {})) node.setAttribute(key, value);
@@ -28,9 +28,9 @@ function sizeKb(kb) {
   return `${count(kb)} ${units[unit]}`;
 }
 
-// ---- Scales and axes. Plots are drawn for the width they have, and again when that changes.
+// ---- Scales and axes. A plot is drawn for its width, and again when the width changes.
 
-// Decades from the one below `least` to the one above `most`.
+// The decades from the one below `least` to the one above `most`.
 function logScale(least, most, from, to) {
   const low = Math.floor(Math.log10(least));
   const high = Math.max(low + 1, Math.ceil(Math.log10(most)));
@@ -41,7 +41,7 @@ function logScale(least, most, from, to) {
   return {at, ticks, log: true};
 }
 
-// About five round steps that hold all values.
+// About five round steps that include all values.
 function roundScale(least, most, from, to) {
   const span = most > least ? most - least : Math.abs(most) || 1;
   const rough = span / 4, power = 10 ** Math.floor(Math.log10(rough));
@@ -57,7 +57,7 @@ function roundScale(least, most, from, to) {
   return {at: (value) => from + (value - low) / (high - low) * (to - from), ticks, text: shown};
 }
 
-// By decades where figures lie far apart; zeros stand at the foot.
+// A log scale if figures lie far apart; zeros are then drawn at the bottom.
 function scaleFor(values, from, to) {
   const most = Math.max(...values), above = values.filter((value) => value > 0);
   if (values.length === 0) return roundScale(0, 1, from, to);
@@ -69,8 +69,8 @@ function scaleFor(values, from, to) {
   return roundScale(Math.min(...values), most, from, to);
 }
 
-// For bars, which begin at 0. Where counts lie far apart it is a log scale of 1 + count: 0 stays at
-// the foot, and a count of 1 is a short bar.
+// For bars, which begin at 0. If counts lie far apart, a log scale of 1 + count: 0 is at the
+// bottom, and a count of 1 is a short bar.
 function countScale(most, from, to) {
   if (most <= 30) return roundScale(0, most, from, to);
   const whole = Math.log10(1 + most), ticks = [0];
@@ -79,7 +79,7 @@ function countScale(most, from, to) {
   return {at, ticks: ticks.filter((tick) => tick !== 1 || Math.abs(at(1) - from) > 14), log: true};
 }
 
-// What an axis says of itself.
+// The label of an axis.
 const named = (what, scale) => scale.log ? `${what}, log scale` : what;
 const yTitle = (what, scale) => {
   const title = text(0, 11, 'start', named(what, scale));
@@ -93,7 +93,7 @@ const xTitle = (x, y, what, scale = {}) => {
 };
 const kTop = 26; // of what is drawn below a title of y
 
-// A place along the trace, by decisions.
+// A position in the trace, counted in decisions.
 function decisionAxis(whole, left, right, base) {
   const place = (decision) => left + decision / whole * (right - left);
   const quarters = right - left < 420 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
@@ -128,16 +128,16 @@ window.addEventListener('resize', () => {
   for (const draw of plots) draw();
 });
 
-// Paper has its own width, which no resize tells of.
+// Paper has its own width, and printing sends no resize event.
 const kPaper = 660;
 window.addEventListener('beforeprint', () => { for (const draw of plots) draw(kPaper); });
 window.addEventListener('afterprint', () => { for (const draw of plots) draw(); });
 
-// ---- Colours of a value from 0 to 1.
+// ---- Colours for a value from 0 to 1.
 
 const kViridis = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141],
                   [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
-// From orange over grey to blue.
+// From orange through grey to blue.
 const kDiverging = [[213, 94, 0], [236, 160, 96], [225, 225, 225], [102, 170, 209], [0, 114, 178]];
 
 function between(colours, share) {
@@ -149,5 +149,5 @@ function between(colours, share) {
 }
 function viridis(share) { return between(kViridis, share); }
 
-// A line that lies on another lets it be seen.
+// The dashes of each policy's line. A line below it remains visible in the gaps.
 const kDashes = ['none', '7 4', '2 4', '12 3 2 3'];

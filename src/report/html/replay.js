@@ -20,7 +20,7 @@ function barGroup(label, x, step, bars, scale, base, title) {
       svg('rect', {class: 'hit', x, width: step, y: kTop, height: base - kTop}), ...rects);
 }
 
-// `across` and `up`: what the axes are of.
+// `across` and `up`: the labels of the axes.
 function groupedBars(labels, titles, series, label, across, up) {
   return (width) => {
     const left = 54, step = Math.min((width - left) / labels.length, 130), slanted = step < 58;
@@ -63,14 +63,14 @@ function drawFiles() {
                             'extents of a file', 'files'));
 }
 
-// ---- What each criterion had of a total: a bar is as long as its total is large, cheap criteria dark,
-// dear ones bright. Groups and extents are both steps, so they share a scale.
+// ---- The share of each criterion in a total. The length of a bar shows the total; cheap criteria are dark,
+// expensive ones bright. Groups and extents are both steps, so they share a scale.
 
 const criterionColour = (i) => viridis(data.criteria.names.length < 2 ? 0.5 :
     0.08 + 0.88 * i / (data.criteria.names.length - 1));
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 
-// The largest shares in words, for bars too short to show them; as many as there is room for.
+// The largest shares in words, for bars that are too short to show them, as far as there is room.
 function sharesInWords(values, room) {
   const total = sum(values);
   let words = '';
@@ -141,12 +141,12 @@ function drawCriteria() {
   });
 }
 
-// ---- Cost in the course of the trace: as a line the mean of each part of the trace, as marks that
-// stand by themselves its dearest request.
+// ---- Cost in the course of the trace: a line shows the mean of each part of the trace, and a separate
+// mark its most expensive request.
 
 const kParts = 48;
 
-// Of each part, `parts` at the most: where it begins and ends, its mean and its dearest request.
+// At most `parts` parts. For each: where it begins and ends, its mean, and its most expensive request.
 function partsOf(cost, parts) {
   const each = Math.max(1, Math.ceil(cost.steps.length / parts)), out = [];
   for (let i = 0; i < cost.steps.length; i += each) {
@@ -160,7 +160,7 @@ function partsOf(cost, parts) {
   return out;
 }
 
-// Hollow, one form for each policy: circle, square, diamond, triangle.
+// Hollow marks, with a shape for each policy: circle, square, diamond, triangle.
 function outline(form, x, y) {
   const r = 3.4;
   return [`M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`,
@@ -172,7 +172,7 @@ const marksPath = (points, form, colour) => svg('path', {
   d: points.map(([x, y]) => outline(form, Number(x.toFixed(1)), Number(y.toFixed(1)))).join(''),
   fill: 'none', stroke: colour, 'stroke-width': 1.3});
 
-// Marks keep a distance, so that they do not look like a line, and the marks of policies stand side by side.
+// Marks keep a distance, so that they do not look like a line. The marks of different policies are side by side.
 function costLines(cost, parts, series, place, scale) {
   const middle = ({from, to}) => place((from + to) / 2);
   const path = parts.map((part, i) =>
@@ -187,7 +187,7 @@ function costLines(cost, parts, series, place, scale) {
                    'stroke-dasharray': kDashes[(series - 1) % 4], fill: 'none'}));
 }
 
-// What there is to point at: each part of the trace, for all policies together.
+// The areas that show figures on hovering: one for each part of the trace, for all policies together.
 function costItem(all, i, place, base) {
   const {from, to} = all[0][i];
   const title = `decisions ${count(from + 1)} to ${count(to)}: ` + all.map((parts, s) =>
@@ -199,7 +199,7 @@ function costItem(all, i, place, base) {
                    height: base - kTop}));
 }
 
-// A line and a mark as they are drawn.
+// A sample of a line and of a mark, for the legend.
 function costKey(name, series) {
   const sample = svg('svg', {width: 46, height: 12, 'aria-hidden': 'true', class: 'sample'},
       svg('path', {d: 'M0 6h26', stroke: colourOf(series), 'stroke-width': 2, fill: 'none',
@@ -238,11 +238,11 @@ const kMeasures = {
 };
 const unitOf = (measure, value) => measure === 'share' ? `${count(value)} %` : sizeKb(value);
 const frames = Math.max(...map.history.map((frames) => frames.length));
-// The maps show this frame: 0 is the start, `frames` the last on the way, one more the end.
+// The frame that the maps show: 0 is the start, `frames` the last one during the replay, `frames` + 1 the end.
 const state = {measure: 'share', cell: 0, canvases: [], frame: frames + 1};
 const atEnd = {free: map.free, runs: map.runs};
 
-// Puts the groups' free space into `map` as it was at the frame.
+// Sets `map` to the groups' free space at the frame.
 function showFrame(frame) {
   state.frame = frame;
   map.free = atEnd.free.map((values, s) => s === 0 || frame > frames ? values : [...atEnd.free[0]]);
@@ -264,14 +264,14 @@ function whenText() {
   return `decision ${count(longest[state.frame - 1].decision)}`;
 }
 
-// Of each map: its title and the value of a cell.
+// For each map: its title and the value of a cell.
 function mapKinds() {
   const value = (s) => (i) => kMeasures[state.measure](s, i);
   const when = state.frame > frames ? 'end' : 'then';
   const kinds = columns.map((name, s) => ({title: s === 0 ? 'start' : `${when}, ${name}`, value: value(s)}));
   const minus = (other, one) => kinds.push({title: `${columns[other]} minus ${columns[one]}`,
     difference: true, value: (i) => value(other)(i) - value(one)(i)});
-  // Each other policy against the first; one alone against the start.
+  // Compares every other policy with the first one, and a single policy with the start.
   const first = 1 + firstPolicy;
   for (let other = first + 1; other < columns.length; ++other) minus(other, first);
   if (policies.length === 1) minus(first, 0);
@@ -334,7 +334,7 @@ function choose(cell) {
   for (const one of state.canvases) markCell(one.canvas);
 }
 
-// The largest value of the maps, or of the difference, as they are now.
+// The largest current value of the maps, or of the difference.
 function largest(kinds, difference) {
   let most = 0;
   for (const kind of kinds.filter((one) => !!one.difference === difference))
@@ -344,7 +344,7 @@ function largest(kinds, difference) {
 
 function drawMaps() {
   const kinds = mapKinds(), frame = state.frame;
-  // Colours mean the same in every frame as at the end, unless a frame goes beyond that.
+  // Colours mean the same in every frame as at the end, unless a frame has larger values.
   const now = [largest(kinds, false), largest(kinds, true)];
   showFrame(frames + 1);
   const [most, least] = [Math.max(largest(kinds, false), now[0]), Math.max(largest(kinds, true), now[1])];

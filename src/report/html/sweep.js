@@ -4,20 +4,20 @@ const {captures, policies, axes, points, figures} = data;
 const onFront = new Set(data.front), advised = new Set(data.advised);
 const seriesOf = (point) => points.policy[point] + 1;
 const figureOf = (name) => figures.find((one) => one.key === name);
-// The values of the selects; `fixed`: a place on each axis, or none for the best place.
+// The values of the select elements. `fixed`: the position on each axis, or null for the best position.
 const state = {capture: points.capture[0] || 0, along: 0, across: 0, down: 1, policy: 0,
                fixed: axes.map(() => null),
                a: figureOf(data.metric) || figures[0]};
 state.c = state.a;
 
-// Whether one is the other in another unit, as extents of all files and extents per file are.
+// Whether both show the same in different units, such as the extents of all files and the extents per file.
 function sameCourse(one, other) {
   const pairs = one.values.map((value, i) => [value, other.values[i]])
       .filter((pair, i) => points.capture[i] === state.capture && pair[0] !== null && pair[1] !== null);
   const [a, b] = pairs.find((pair) => pair[0] !== 0) || [1, 1];
   return pairs.every(([x, y]) => Math.abs(x * b - y * a) <= 1e-3 * Math.abs(x * b));
 }
-// The second plot shows another thing than the first does.
+// The second plot shows a different figure than the first one.
 const seconds = ['files/avg_extents', 'steps_per_request'].map(figureOf).filter(Boolean);
 state.b = [...seconds, ...figures].find((figure) => !sameCourse(state.a, figure)) || figures[1];
 
@@ -32,7 +32,7 @@ const pointTitle = (point, ...shown) => `point ${points.number[point]}, ` +
     shown.map((figure) => `${figure.label} ${count(figure.values[point])}`).join(', ') +
     (onFront.has(points.number[point]) ? '; no other point beats it in steps and extents' : '');
 
-// Points of the capture that have what is fixed; those whose policy has not the tunable stay.
+// The points of the capture that have the fixed values. Points whose policy lacks a tunable are included.
 function chosen(free) {
   const out = [];
   for (let i = 0; i < points.number.length; ++i)
@@ -42,7 +42,7 @@ function chosen(free) {
   return out;
 }
 
-// The best point for each key; points without the figure do not count.
+// The best point for each key. Points without the figure are ignored.
 function bestBy(list, figure, keyOf) {
   const best = new Map();
   for (const point of list) {
@@ -94,7 +94,7 @@ function policyLine(policy, best, figure, x, scale, left, right) {
   return nodes;
 }
 
-// Every n-th name, so that they do not run into each other.
+// Every n-th name, so that names do not overlap.
 function tickNames(names, x, y, room) {
   const each = Math.max(1, Math.ceil(names.length * (8 + 7 * Math.max(...names.map((n) => n.length))) / room));
   return names.map((name, i) => i % each === 0 ? text(x(i), y, 'middle', name) : null);
@@ -172,7 +172,7 @@ function heatMap(width) {
            `${count(figure.higher ? least : most)} (bright)`))];
 }
 
-// ---- Cost against pieces. Points are dots in one path for each policy, those on the front markers.
+// ---- Cost against fragmentation. Points are dots, in one path for each policy; points on the front are markers.
 
 function frontLine(front, x, y) {
   return front.map((point, i) => {
@@ -210,7 +210,7 @@ function pareto(width) {
       ...marks, xTitle((left + right) / 2, height - 6, cost.label, across))];
 }
 
-// ---- What is chosen.
+// ---- The selection.
 
 function redraw() {
   for (const draw of plots) draw();
@@ -243,7 +243,7 @@ for (const which of ['a', 'b', 'c'])
        (value) => { state[which] = figures[value]; });
 fill('across', names, state.across, (value) => { state.across = value; });
 fill('down', names, state.down, (value) => { state.down = value; });
-// The map shows the policy with most of the tunables; among equals, the recommended one.
+// The map shows the policy with most of the tunables. If several have as many, it shows the recommended one.
 const reach = policies.map((_, policy) => {
   const point = points.policy.indexOf(policy);
   return point < 0 ? 0 : axes.filter((axis, a) => points.at[a][point] >= 0).length;

@@ -2,7 +2,7 @@
 // The page of `e4replay verify`.
 const {ways} = data;
 
-// The part of each bucket's decisions that is identical, as a line of steps.
+// The share of identical decisions in each bucket, as a line of steps.
 function shareLine(way, series, x, scale) {
   let path = '';
   way.requests.forEach((requests, i) => {
@@ -15,10 +15,10 @@ function shareLine(way, series, x, scale) {
                       'stroke-dasharray': kDashes[(series - 1) % kDashes.length]});
 }
 
-// As many to point at as fingers and tab keys can bear.
+// The number of areas that respond to hovering. More are hard to reach with a finger or the tab key.
 const kItems = 64;
 
-// What points at buckets [from, to), for all ways together.
+// The area for the buckets [from, to), for all runs together.
 function bucketItem(from, to, width, last, x, base) {
   const sum = (values) => values.slice(from, to).reduce((a, b) => a + b, 0);
   const shares = ways.map((way) =>
@@ -38,7 +38,7 @@ plot('course', (width) => {
                  text: (share) => `${share} %`};
   const whole = Math.max(1, ...ways.map((way) => way.decisions));
   const {place: x, nodes} = decisionAxis(whole, left, right, base);
-  // All ways count the same decisions, so they have the same buckets.
+  // All runs count the same decisions, so they have the same buckets.
   const buckets = ways.length === 0 ? 0 : ways[0].requests.length, items = [];
   const each = Math.max(1, Math.ceil(buckets / kItems));
   for (let i = 0; i < buckets; i += each)

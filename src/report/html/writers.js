@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Many writers (`e4replay replay --writers`): a line for each policy over the number of writers.
 
-// A line with marks to point at; `of`: the figure of an outcome, `words`: what it is in words.
+// A line with marks that respond to hovering. `of`: returns the figure of an outcome. `words`: describes it.
 function writersLine(outcomes, series, place, scale, of, words) {
   const points = outcomes.map((one) => [place(one.writers), scale.at(of(one))]);
   const path = points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('');
@@ -24,7 +24,7 @@ function drawWriters(id, what, of, words) {
   plot(id, (width) => {
     const height = 270, left = 62, base = height - 38, right = width - 12;
     const values = all.flatMap((run) => run.map(of));
-    // Rates grow with the writers: on a log scale, as fast as they do is a straight line.
+    // On a log scale, a rate that grows in proportion to the writers is a straight line.
     const scale = Math.min(...values) > 0 ? logScale(Math.min(...values), Math.max(...values), base, kTop)
                                           : scaleFor(values, base, kTop);
     const low = Math.log2(numbers[0]), span = Math.log2(numbers[numbers.length - 1]) - low || 1;
