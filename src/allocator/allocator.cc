@@ -115,6 +115,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
     out.inputs.goes_on_from = search.goes_on_from;
     out.inputs.loses_best = search.loses_best;
   }
+  load_reclaimed();
   out.success = search.status == Search::Status::found;
   if (out.success) {
     state::Group& group = state_.group(search.best.group);
@@ -442,6 +443,25 @@ void Allocator::load_by_others(std::uint32_t group) {
     mark_read(batch.first, batch.next);
   }
   load_group(group);
+}
+
+void Allocator::note_reload(std::uint32_t group) {
+  if (group >= state_.group_count()) return;
+  ++counters_.buddies_generated;
+  state_.reload(group);
+}
+
+void Allocator::reclaim(std::uint32_t group) {
+  if (group >= state_.group_count()) return;
+  state_.group(group).reclaimed = true;
+  reclaimed_.push_back(group);
+}
+
+// The recorded search loaded these groups, so a search that does not use them loads them as well.
+void Allocator::load_reclaimed() {
+  for (const std::uint32_t group : reclaimed_)
+    if (std::exchange(state_.group(group).reclaimed, false)) note_reload(group);
+  reclaimed_.clear();
 }
 
 void Allocator::load_group(std::uint32_t group) {

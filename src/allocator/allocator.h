@@ -52,7 +52,9 @@ class Allocator {
   // ext4_prefetch_bitmaps shows only the first group of a batch that is loaded.
   void load_by_others(std::uint32_t group);
   // Counts a buddy of a loaded group that was regenerated because its page had been reclaimed.
-  void note_reload() { ++counters_.buddies_generated; }
+  void note_reload(std::uint32_t group);
+  // The buddy of a loaded group was reclaimed (Decider::reclaim).
+  void reclaim(std::uint32_t group);
   // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
   // around the last group.
   void mark_read(std::uint32_t first, std::uint32_t next);
@@ -96,6 +98,7 @@ class Allocator {
   void search_trimmed(Search& search);
   state::Prealloc* new_preallocation(const Request& request, Search& search);
   bool place_best(Search& search) const;
+  void load_reclaimed();
   void collect(const Search& search);
   void impose(Search& search);
 
@@ -110,6 +113,7 @@ class Allocator {
   SearchObserver* observer_ = nullptr;
   // Clusters of a dictated result that were already in use; empty if all were free.
   std::vector<std::uint64_t> held_;
+  std::vector<std::uint32_t> reclaimed_;  // groups, since the last request
 };
 
 }  // namespace e4r::allocator

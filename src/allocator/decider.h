@@ -73,7 +73,10 @@ class Decider {
   virtual void load_group(std::uint32_t group) = 0;
   virtual void load_by_others(std::uint32_t group) = 0;
   // The buddy of a loaded group was regenerated.
-  virtual void note_reload() = 0;
+  virtual void note_reload(std::uint32_t group) = 0;
+  // The buddy of a loaded group was reclaimed. The next request regenerates it, when its search
+  // uses the group.
+  virtual void reclaim(std::uint32_t group) = 0;
   // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
   // around the last group.
   virtual void mark_read(std::uint32_t first, std::uint32_t next) = 0;

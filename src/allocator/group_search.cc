@@ -294,6 +294,7 @@ void GroupSearch::load(std::uint32_t group) {
 
 void GroupSearch::scan(const Rung& rung, Group& group) {
   const std::uint32_t found_before = search_.found;
+  if (group.reclaimed) load(group.number);
   ++search_.groups_scanned;
   const bool striped = is_striped(search_, rung);
   if (rung.scan == Scan::chunks)

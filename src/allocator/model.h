@@ -43,7 +43,8 @@ class Model final : public Decider {
   void drop_inode(std::uint64_t ino) override { state_.forget_inode(ino); }
   void load_group(std::uint32_t group) override { allocator_.load_group(group); }
   void load_by_others(std::uint32_t group) override { allocator_.load_by_others(group); }
-  void note_reload() override { allocator_.note_reload(); }
+  void note_reload(std::uint32_t group) override { allocator_.note_reload(group); }
+  void reclaim(std::uint32_t group) override { allocator_.reclaim(group); }
   void mark_read(std::uint32_t first, std::uint32_t next) override {
     allocator_.mark_read(first, next);
   }

@@ -106,6 +106,10 @@ struct Search {
 
   // Loads the group, and the groups that share its page, if it has no buddy yet.
   void load(std::uint32_t group) {
+    if (std::exchange(state.group(group).reclaimed, false)) {
+      ++counters.buddies_generated;
+      return state.reload(group);
+    }
     if (!state.group(group).need_init) return;
     counters.buddies_generated +=
         state.load(group, [this](std::uint32_t loaded) { tell(&SearchObserver::on_load, loaded); });

@@ -50,7 +50,8 @@ class RecordingDecider : public allocator::Decider {
   void drop_inode(std::uint64_t ino) override { decider_.drop_inode(ino); }
   void load_group(std::uint32_t group) override { decider_.load_group(group); }
   void load_by_others(std::uint32_t group) override { decider_.load_by_others(group); }
-  void note_reload() override { decider_.note_reload(); }
+  void note_reload(std::uint32_t group) override { decider_.note_reload(group); }
+  void reclaim(std::uint32_t group) override { decider_.reclaim(group); }
   void mark_read(std::uint32_t first, std::uint32_t next) override {
     decider_.mark_read(first, next);
   }

@@ -424,6 +424,18 @@ void KernelDecider::load_by_others(std::uint32_t group) {
   post(op);
 }
 
+void KernelDecider::note_reload(std::uint32_t group) {
+  reclaim(group);
+  load_by_others(group);
+}
+
+void KernelDecider::reclaim(std::uint32_t group) {
+  if (group >= state_.group_count()) return;
+  e4r_op op = operation(E4R_RECLAIM);
+  op.goal = group;
+  post(op);
+}
+
 void KernelDecider::mark_read(std::uint32_t first, std::uint32_t next) {
   const std::uint32_t groups = state_.group_count();
   if (first >= groups || next > groups) return;

@@ -76,7 +76,8 @@ class KernelDecider final : public allocator::Decider {
   void drop_inode(std::uint64_t ino) override;
   void load_group(std::uint32_t) override {}  // the kernel loads groups itself
   void load_by_others(std::uint32_t group) override;
-  void note_reload() override {}
+  void note_reload(std::uint32_t group) override;
+  void reclaim(std::uint32_t group) override;
   void mark_read(std::uint32_t first, std::uint32_t next) override;
   void retune(const allocator::Tunables& tunables) override;
   [[nodiscard]] const state::FsState& state() const override { return state_; }

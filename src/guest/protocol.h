@@ -17,7 +17,7 @@
 
 #define E4R_MAGIC 0x6534726465636964ULL /* "e4rdecid" */
 /* Incremented with every change of the protocol. */
-#define E4R_PROTOCOL 2
+#define E4R_PROTOCOL 3
 
 #define E4R_SLOTS 1024u
 /* The number of polls before either side sleeps; most decisions take less time. Polling for longer
@@ -37,6 +37,7 @@ enum e4r_op_kind {
   E4R_DISCARD,      /* ext4_discard_preallocations(): ino, len (0: all) */
   E4R_LOAD,         /* len groups from group `goal` on: reads bitmaps, makes buddies */
   E4R_READ,         /* len groups from group `goal` on: reads bitmaps only */
+  E4R_RECLAIM,      /* drops the buddy of group `goal` from the page cache */
   E4R_MAKE_INODE,   /* ino */
   E4R_DROP_INODE,   /* ino: removes its stand-in */
   E4R_COMMIT_BEGIN, /* closes the running transaction */

@@ -119,7 +119,9 @@ void Engine::apply(const Op& op) {
     case Op::Kind::load_group:
       return decider_->load_by_others(op.group);
     case Op::Kind::reload_group:
-      return decider_->note_reload();
+      return decider_->note_reload(op.group);
+    case Op::Kind::reclaim_group:
+      return decider_->reclaim(op.group);
     case Op::Kind::prefetched:
       return decider_->mark_read(op.group, static_cast<std::uint32_t>(op.count));
     case Op::Kind::allocate_inode:

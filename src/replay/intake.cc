@@ -72,6 +72,7 @@ bool Intake::admit(Op& op) {
                     geometry_.holds(op.group, static_cast<std::int32_t>(op.start), op.count));
     case Op::Kind::load_group:
     case Op::Kind::reload_group:
+    case Op::Kind::reclaim_group:
       return inside(op.group < geometry_.groups);
     case Op::Kind::prefetched:
       return inside(op.group < geometry_.groups && op.count <= geometry_.groups);

@@ -115,10 +115,15 @@ void OpStream::on_load(const Event& event) {
   const bool known = event.group < loaded_.size();
   const bool again = known && loaded_[event.group];
   if (known) loaded_[event.group] = true;
-  if (again)
+  const bool by_search = open_op(event.pid) != nullptr;
+  if (again && by_search) {
+    push(Op::Kind::reclaim_group, event).group = event.group;
+    (void)move_here(event.pid);
+  } else if (again) {
     push(Op::Kind::reload_group, event).group = event.group;
-  else if (open_op(event.pid) == nullptr)
+  } else if (!by_search) {
     push(Op::Kind::load_group, event).group = event.group;
+  }
 }
 
 // The ext4_discard_blocks events of the thread follow. The thread may load the group's bitmaps

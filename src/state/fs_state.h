@@ -102,6 +102,12 @@ class FsState {
   std::uint32_t load(std::uint32_t number,
                      const std::function<void(std::uint32_t group)>& loaded = {});
 
+  // The kernel regenerated the buddy of a loaded group, whose page had been reclaimed. A kernel
+  // with a tree then moves the group in its index (mb_update_avg_fragment_size, Linux 5.15).
+  void reload(std::uint32_t number) {
+    if (!groups_[number].need_init) update_index(groups_[number]);
+  }
+
   // The former state of a group, for unload().
   struct Unloaded {
     std::uint32_t number = 0;

@@ -127,6 +127,7 @@ struct Group {
   bool read = false;               // the bitmap has been prefetched once
   bool corrupt = false;            // the allocator avoids it
   bool block_uninit = false;
+  bool reclaimed = false;  // the buddy's page is gone; the next request regenerates it
   // All free space of the group has been discarded since the last free in it, except runs below the
   // minlen of a FITRIM (EXT4_GROUP_INFO_WAS_TRIMMED_BIT).
   bool trimmed = false;

@@ -29,8 +29,8 @@
 
 extern "C" const char e4r_identity[];
 const char e4r_identity[] =
-    E4R_IDENTITY " protocol=2 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
-static_assert(E4R_PROTOCOL == 2);
+    E4R_IDENTITY " protocol=3 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
+static_assert(E4R_PROTOCOL == 3);
 
 namespace {
 

@@ -68,6 +68,8 @@ struct Script {
         return fmt::format("l{}", op.group);
       case Op::Kind::reload_group:
         return fmt::format("r{}", op.group);
+      case Op::Kind::reclaim_group:
+        return fmt::format("c{}", op.group);
       case Op::Kind::commit_until:
       case Op::Kind::unlink_until:
         return "until";
@@ -365,7 +367,8 @@ TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
   EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
 }
 
-// Memory was short in the meantime. The kernel counts each reload, no matter which thread needs it.
+// Memory was short in the meantime. A search loads the buddy of a reclaimed group itself, and takes
+// its blocks after that.
 TEST(OpStream, ABuddyMayBeLoadedAgain) {
   Script s;
   s.add(EventKind::buddy_bitmap_load, 2).group = 5;
@@ -377,7 +380,7 @@ TEST(OpStream, ABuddyMayBeLoadedAgain) {
   s.close(1, 20);
   s.answer(1, 20);
   s.add(EventKind::buddy_bitmap_load, 2).group = 6;
-  EXPECT_EQ(s.replayed(), "l5 r5 a20 r5 r6 ");
+  EXPECT_EQ(s.replayed(), "l5 r5 c5 a20 r6 ");
 }
 
 TEST(OpStream, BatchesOfTheLazyInitThreadComeThrough) {

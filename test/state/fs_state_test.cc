@@ -289,6 +289,31 @@ TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   expect_sound(state);
 }
 
+// The kernel inserts a group into its tree again whenever it generates the buddy. It leaves its
+// lists alone.
+TEST(FsState, AReloadMovesAGroupInATreeOnly) {
+  const Fixture fixture(3);
+  FsState tree(fixture.source, state::GroupIndex::tree), lists(fixture.source, GroupIndex::lists);
+  for (FsState* state : {&tree, &lists})
+    for (std::uint32_t number = 0; number < 3; ++number) state->load(number);
+  const auto numbers = [](const auto& groups) {
+    std::vector<std::uint32_t> out;
+    for (const Group& group : groups) out.push_back(group.number);
+    return out;
+  };
+  const auto before = numbers(tree.tree());
+  tree.reload(before.front());
+  EXPECT_EQ(numbers(tree.tree()),
+            (std::vector<std::uint32_t>{before[1], before[2], before.front()}));
+  const std::uint32_t order = average_list(lists.geometry().orders(), 1020);
+  const auto listed = numbers(lists.average(order));
+  ASSERT_EQ(listed.size(), 3u);
+  lists.reload(listed.front());
+  EXPECT_EQ(numbers(lists.average(order)), listed);
+  expect_sound(tree);
+  expect_sound(lists);
+}
+
 TEST(FsState, OneKilobyteBlocksLoadInPairs) {
   Fixture fixture(5);
   fixture.source.geometry.block_bits = 10;

@@ -146,6 +146,8 @@ static int e4r_do(const struct e4r_op *op, struct e4r_answer *a)
 	case E4R_LOAD:
 	case E4R_READ:
 		return e4r_load(op);
+	case E4R_RECLAIM:
+		return e4r_reclaim(op);
 	case E4R_MAKE_INODE:
 		return e4r_make_inode(op->ino);
 	case E4R_DROP_INODE:

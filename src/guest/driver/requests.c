@@ -179,3 +179,18 @@ static int e4r_load(const struct e4r_op *op)
 	}
 	return 0;
 }
+
+/* Drops the pages of the group's bitmap and buddy, as a kernel that needs memory does. Groups that
+ * share pages are loaded together, so only the first one drops the pages. */
+static int e4r_reclaim(const struct e4r_op *op)
+{
+	struct address_space *pages = EXT4_SB(e4r.sb)->s_buddy_cache->i_mapping;
+	unsigned int per_page = PAGE_SIZE / e4r.sb->s_blocksize;
+	pgoff_t block = op->goal * 2;
+
+	if (op->goal >= ext4_get_groups_count(e4r.sb))
+		return -EINVAL;
+	if (per_page && block % per_page == 0)
+		invalidate_mapping_pages(pages, block / per_page, (block + 1) / per_page);
+	return 0;
+}
