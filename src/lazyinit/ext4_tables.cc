@@ -269,7 +269,7 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
   const Descriptor d = descriptors_.get(group);
   if (d.inode_table <= super_.first_data_block || d.inode_table >= super_.blocks_count ||
       super_.itable_blocks > super_.blocks_count - d.inode_table)
-    return wrong("its inode table lies outside of the file system");
+    return wrong("its inode table lies outside the file system");
   if (!super_.group_checksums()) return {};
   const std::uint32_t inodes = super_.inodes_per_group;
   const std::uint64_t before = std::uint64_t{group} * inodes;
@@ -295,7 +295,7 @@ Status Ext4Tables::check_bitmaps() const {
   for (std::uint32_t group = 0; group < super_.groups; ++group) {
     const Descriptor d = descriptors_.get(group);
     if (inside(d.block_bitmap) && inside(d.inode_bitmap)) continue;
-    return error("{}: group {}: its {} bitmap lies outside of the file system: run e2fsck -f {}",
+    return error("{}: group {}: its {} bitmap lies outside the file system: run e2fsck -f {}",
                  target_.path(), group, inside(d.block_bitmap) ? "inode" : "block", target_.path());
   }
   return {};

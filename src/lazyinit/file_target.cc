@@ -172,7 +172,7 @@ Result<Zeroed> FileTarget::zero_piece(Piece piece) {
 Status FileTarget::punch(Piece piece) {
   E4R_TRY(const bool done, by_fallocate(punch_hole_, FALLOC_FL_PUNCH_HOLE, piece));
   if (done) return {};
-  return error("{}: {} cannot give blocks back in a way that leaves zeros (PUNCH_HOLE)", path_,
+  return error("{}: {} cannot release blocks so that they read as zeros (PUNCH_HOLE)", path_,
                device_ ? "the device" : "its file system");
 }
 

@@ -285,15 +285,15 @@ Error loop_error(const std::string& path, const std::string& loop) {
   const std::string device = "/dev/" + loop;
   const auto mounted = is_mounted(device);
   if (mounted.ok() && *mounted)
-    return error("{} is in use: {} shows it and is mounted: unmount that first (umount {})", path,
+    return error("{} is in use by the mounted loop device {}: unmount that first (umount {})", path,
                  device, device);
   if (is_held(device))
     return error(
-        "{} is in use: {} shows it and is mounted where it cannot be seen from here, or held by "
-        "another program: unmount that first",
+        "{} is in use by the loop device {}, which is mounted in another mount namespace or held "
+        "by another program: unmount that first",
         path, device);
-  return error("{} is in use: {} shows it: detach that first (losetup -d {})", path, device,
-               device);
+  return error("{} is in use by the loop device {}: detach that first (losetup -d {})", path,
+               device, device);
 }
 
 // The loop devices that show the same bytes as the file or device, except the device itself.
@@ -331,7 +331,7 @@ Status check_not_in_use(const std::string& path) {
 
 Error held_error(const std::string& path) {
   return error(
-      "{} is in use: mounted, perhaps where it cannot be seen from here, or held by another "
+      "{} is in use: it is mounted, perhaps in another mount namespace, or held by another "
       "program: unmount it first",
       path);
 }

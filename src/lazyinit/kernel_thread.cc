@@ -96,7 +96,7 @@ Result<std::string> with_init_itable(std::string_view mount_options, const InitI
   if (wanted.kind != InitItable::Kind::unset) add(wanted.text());
   if (text.size() > kMountOptionsMax)
     return error(
-        "the superblock has room for {} bytes of mount options, and '{}' has {}: take out others "
+        "the superblock has room for {} bytes of mount options, and '{}' has {}: remove others "
         "with tune2fs -E mount_opts=...",
         kMountOptionsMax, text, text.size());
   return text;
@@ -169,7 +169,7 @@ Result<MountedAt> find_mount(const std::string& path) {
     return MountedAt{sysfs.filename().string(), unescape(mount.at),
                      mount.super_options == "rw" || mount.super_options.starts_with("rw,")};
   }
-  return error("{} is not mounted as ext4 where it can be seen from here", path);
+  return error("{} is not mounted as ext4 in this mount namespace", path);
 }
 
 Result<InitItable> thread_option(const MountedAt& mounted) {

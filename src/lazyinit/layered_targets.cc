@@ -252,7 +252,7 @@ Status has_room(const std::string& file) {
   constexpr std::uint32_t kKey = 16;
   const std::uint64_t in_block = from_le(header.block_size) / kKey;
   if (in_block < 2 || (header.keys != 0 && from_le(header.keys) % (in_block - 1) == 0))
-    return error("libext2fs cannot go on with the undo file {}", file);
+    return error("libext2fs cannot continue the undo file {}", file);
   return {};
 }
 
@@ -301,8 +301,9 @@ class MmpTarget final : public TargetOver {
     const errcode_t code = ext2fs_mmp_start(fs);
     if (code == EXT2_ET_MMP_FSCK_ON)
       return error(
-          "{}: multiple-mount protection: e2fsck or the like works on it, here or on another host, "
-          "or was killed: if you are sure that none does, tune2fs -f -E clear_mmp {}",
+          "{}: multiple-mount protection: e2fsck or a similar program is using it, here or on "
+          "another host, or was killed: if you are sure that none is, run tune2fs -f -E clear_mmp "
+          "{}",
           path(), path());
     if (code == EXT2_ET_MMP_FAILED)
       return error("{}: multiple-mount protection: another host has it mounted", path());
@@ -315,7 +316,7 @@ class MmpTarget final : public TargetOver {
     const std::lock_guard lock(mutex_);
     const errcode_t code = ext2fs_mmp_update2(over_->fs(), 1);
     if (code == EXT2_ET_MMP_CHANGE_ABORT)
-      return error("{}: multiple-mount protection: another host has taken it meanwhile", path());
+      return error("{}: multiple-mount protection: another host has started to use it", path());
     E4R_CHECK(over_->check(code, "keep multiple-mount protection"));
     return below().sync();
   }

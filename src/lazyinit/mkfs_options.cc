@@ -116,7 +116,7 @@ class Parser {
       return error("a journal device (-O journal_dev) has no inode tables: leave out {}", first_);
     E4R_CHECK(check_write_unreadable(line));
     if (result_.offset != 0 && !result_.undo_file.empty())
-      return error("-z and -E offset: libext2fs cannot go on with such an undo file: leave out {}",
+      return error("-z and -E offset: libext2fs cannot continue such an undo file: leave out {}",
                    first_);
     join_extended(line.options);
     assemble(line);
@@ -153,7 +153,7 @@ class Parser {
     } else if (token.name == "init_itable" || token.name == "noinit_itable") {
       E4R_CHECK(set_init_itable(token.whole));
     } else if (token.name.starts_with("itable_")) {
-      return error("unknown extended option '{}': there are itable_init and itable_threads",
+      return error("unknown extended option '{}': choose from itable_init and itable_threads",
                    token.whole);
     } else {
       return false;
@@ -210,7 +210,7 @@ class Parser {
     if (!writes) return error("write_unreadable needs itable_init=zero, write or probe");
     if (result_.trust_discard || result_.discard_word == true)
       return error(
-          "write_unreadable and {}: what is discarded may be unreadable again: leave out one of "
+          "write_unreadable and {}: discarded blocks may become unreadable again: leave out one of "
           "them",
           result_.trust_discard ? "trust_discard" : "discard");
     if (result_.journal_word == true)
@@ -220,8 +220,8 @@ class Parser {
     for (const Option& option : line.options) {
       if (option.letter == 'c')
         return error(
-            "-c and write_unreadable: every block that was never written would be called bad: "
-            "leave out one of them");
+            "-c and write_unreadable: every block that was never written would count as bad: leave "
+            "out one of them");
       if (option.letter == 'z')
         return error(
             "-z and write_unreadable: an undo file cannot keep what cannot be read: leave out one "
@@ -244,8 +244,8 @@ class Parser {
         break;
       case 'S':
         return error(
-            "-S writes only superblock and descriptors anew, and inodes may be "
-            "in use anywhere: leave out {}",
+            "-S rewrites only the superblock and descriptors, and inodes may be in use anywhere: "
+            "leave out {}",
             first_);
       case 'z':
         result_.undo_file = option.value;
@@ -275,8 +275,8 @@ class Parser {
     for (const Token& token : rest_) {
       if (token.name == "android_sparse")
         return error(
-            "-E android_sparse: the file system would not lie in the file as on a disk, which {} "
-            "needs: leave out one of them",
+            "-E android_sparse: the file would not be laid out like a disk, which {} needs: leave "
+            "out one of them",
             first_);
       if (token.name == "offset") result_.offset = number_of(token.value).value_or(0);
       if (token.name == "discard") result_.discard_word = true;

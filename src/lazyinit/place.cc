@@ -55,7 +55,7 @@ Result<std::string> find_device(const std::string& text) {
   if (name) return std::string(name.get());
   std::error_code failed;
   if (std::filesystem::exists(text, failed)) return text;
-  return error("{}: no device that can be read from here has this {}: blkid lists them", text,
+  return error("{}: no readable device has this {}: blkid lists them", text,
                label ? "label" : "UUID");
 }
 

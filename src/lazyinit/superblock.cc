@@ -85,10 +85,11 @@ Status Superblock::check_features(const std::string& path) const {
   const std::uint32_t incompat = raw.s_feature_incompat & ~kKnownIncompat;
   const std::uint32_t ro_compat = raw.s_feature_ro_compat & ~kKnownRoCompat;
   if (incompat != 0 || ro_compat != 0)
-    return error("{}: has features that are unknown here (incompat {:#x}, ro_compat {:#x})", path,
-                 incompat, ro_compat);
+    return error(
+        "{}: has features that this program does not know (incompat {:#x}, ro_compat {:#x})", path,
+        incompat, ro_compat);
   if (has_ro_compat(EXT4_FEATURE_RO_COMPAT_READONLY))
-    return error("{}: is marked read-only for good: tune2fs -O ^read-only changes that", path);
+    return error("{}: is permanently read-only: tune2fs -O ^read-only changes that", path);
   return {};
 }
 

@@ -57,7 +57,7 @@ TEST_F(DeletedInodes, AreNoLieAndE2fsckAgrees) {
     delete_there(number);
     const Outcome verified = tool({"verify", path_});
     expect_status(verified, 0, ": 0 of ");
-    EXPECT_NE(verified.out.find("1 of them have deleted inodes ("), std::string::npos)
+    EXPECT_NE(verified.out.find("1 of the flagged groups have deleted inodes ("), std::string::npos)
         << verified.out;
     EXPECT_EQ(fsck_of_all().status, 0) << fsck_of_all().text;
     // The inode is deleted but has the checksum of another file system, or it is in use.
@@ -136,7 +136,7 @@ TEST_F(FullDirectory, EnableSaysWhatTune2fsAsksForAndLeavesNoLie) {
     SCOPED_TRACE(features);
     make_full(features);
     const Outcome first = tool({"enable", "--feature", "metadata_csum", path_});
-    expect_status(first, 1, "run e2fsck -fyD " + path_ + ", then the same command once more");
+    expect_status(first, 1, "run e2fsck -fyD " + path_ + ", then the same command again");
     EXPECT_NE(first.out.find("tune2fs: "), std::string::npos) << first.out;
     EXPECT_NE(first.out.find("Please run e2fsck -fD"), std::string::npos) << first.out;
     EXPECT_EQ(first.err.find("unmounted"), std::string::npos) << first.err;

@@ -194,12 +194,12 @@ TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   }
   const bool mounted = std::filesystem::exists(file("mounted"));
   if (mounted) {
-    expect_all_refused(loop.path(), "cannot be seen from here");
-    expect_all_refused(path_, loop.path() + " shows it");
+    expect_all_refused(loop.path(), "in another mount namespace");
+    expect_all_refused(path_, "by the loop device " + loop.path());
     expect_status(tool({"status", loop.path()}), 0, "is in use");
     const LoopDevice beside(path_);
     EXPECT_NE(beside.path(), loop.path());
-    expect_all_refused(beside.path(), loop.path() + " shows it");
+    expect_all_refused(beside.path(), "by the loop device " + loop.path());
   }
   std::ofstream(file("end")) << "now";
   const Outcome outcome = elsewhere.get();

@@ -219,7 +219,7 @@ TEST(MkfsOptions, RefusesInOneLine) {
       {{"-E", "itable_init", "x"},
        "itable_init=: give lazy, zero, discard, write, probe or prezeroed"},
       {{"-E", "itable_speed=3", "x"},
-       "unknown extended option 'itable_speed=3': there are itable_init and itable_threads"},
+       "unknown extended option 'itable_speed=3': choose from itable_init and itable_threads"},
       {{"-E", "itable_init=zero", "-E", "itable_init=lazy", "x"},
        "itable_init=zero and itable_init=lazy contradict each other: give one"},
       {{"-E", "itable_init=zero,itable_threads=0", "x"},
@@ -244,31 +244,30 @@ TEST(MkfsOptions, RefusesInOneLine) {
        "write_unreadable needs itable_init=zero, write or probe"},
       {{"-E", "itable_init=zero,write_unreadable=1", "x"}, "write_unreadable=1: it takes no value"},
       {{"-E", "itable_init=zero,write_unreadable,discard", "x"},
-       "write_unreadable and discard: what is discarded may be unreadable again: leave out one of "
-       "them"},
+       "write_unreadable and discard: discarded blocks may become unreadable again: leave out one "
+       "of them"},
       {{"-E", "itable_init=probe,write_unreadable,trust_discard", "x"},
-       "write_unreadable and trust_discard: what is discarded may be unreadable again: leave out "
-       "one of them"},
+       "write_unreadable and trust_discard: discarded blocks may become unreadable again: leave "
+       "out one of them"},
       {{"-E", "itable_init=zero,write_unreadable,lazy_journal_init=1", "x"},
        "lazy_journal_init=1 and write_unreadable contradict each other: the journal would be "
        "unreadable: give one"},
       {{"-c", "-E", "itable_init=zero,write_unreadable", "x"},
-       "-c and write_unreadable: every block that was never written would be called bad: leave out "
+       "-c and write_unreadable: every block that was never written would count as bad: leave out "
        "one of them"},
       {{"-z", "u", "-E", "itable_init=zero,write_unreadable", "x"},
        "-z and write_unreadable: an undo file cannot keep what cannot be read: leave out one of "
        "them"},
       {{"-S", "-E", "itable_init=zero", "x"},
-       "-S writes only superblock and descriptors anew, and inodes may be in use anywhere: leave "
+       "-S rewrites only the superblock and descriptors, and inodes may be in use anywhere: leave "
        "out itable_init=zero"},
       {{"-O", "journal_dev", "-E", "itable_init=zero", "x"},
        "a journal device (-O journal_dev) has no inode tables: leave out itable_init=zero"},
       {{"-z", "undo", "-E", "offset=4096,itable_init=zero", "x"},
-       "-z and -E offset: libext2fs cannot go on with such an undo file: leave out "
-       "itable_init=zero"},
+       "-z and -E offset: libext2fs cannot continue such an undo file: leave out itable_init=zero"},
       {{"-E", "android_sparse,itable_init=zero", "x"},
-       "-E android_sparse: the file system would not lie in the file as on a disk, which "
-       "itable_init=zero needs: leave out one of them"},
+       "-E android_sparse: the file would not be laid out like a disk, which itable_init=zero "
+       "needs: leave out one of them"},
   };
   for (const Refused& refused : cases) EXPECT_EQ(refusal(refused.words), refused.message);
 }

@@ -106,7 +106,7 @@ TEST_F(MkfsUndo, AFullBlockOfKeysIsLeftAlone) {
       test::run({"env", "E2FSPROGS_UNDO_DIR=" + undo_, "E4R_MKE2FS=" + padder, MKE2FS_LAZY, "-q",
                  "-F", "-t", "ext4", "-b", "1024", "-E", "itable_init=zero", path_});
   EXPECT_EQ(made.status, 1);
-  EXPECT_NE(made.err.find("libext2fs cannot go on with the undo file " + file_), std::string::npos)
+  EXPECT_NE(made.err.find("libext2fs cannot continue the undo file " + file_), std::string::npos)
       << made.err;
   expect_clean();
   EXPECT_EQ(look_at(path_).flagged, 0);

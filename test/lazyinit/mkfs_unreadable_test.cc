@@ -169,10 +169,9 @@ TEST_F(MkfsUnreadable, FilesAreCopiedToo) {
   of_1k.insert(of_1k.end(), words.begin(), words.end());
   const auto refused = make(of_1k, path_);
   EXPECT_EQ(refused.status, 1);
-  EXPECT_EQ(
-      refused.err,
-      "mke2fs-lazy: -d and write_unreadable need blocks of a page, and these have 1024 bytes: "
-      "give -b 4096\n");
+  EXPECT_EQ(refused.err,
+            "mke2fs-lazy: -d and write_unreadable need blocks as large as a page, but these have "
+            "1024 bytes: give -b 4096\n");
   EXPECT_EQ(pages_written(), 0);
 }
 

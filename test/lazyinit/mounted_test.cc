@@ -31,7 +31,8 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
       if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
       const std::string before = options();
       ASSERT_NE(before.find(option), std::string::npos);
-      expect_status(tool({"finish", loop.path(), "--probe"}), 1, "the kernel knows no --probe");
+      expect_status(tool({"finish", loop.path(), "--probe"}), 1,
+                    "the kernel does not support --probe");
       expect_status(tool({"finish", loop.path(), "--dry-run"}), 0, "would have remounted");
       EXPECT_EQ(options(), before);
       expect_status(tool({"finish", loop.path()}), 0, std::string("mounted with ") + option);
@@ -79,7 +80,7 @@ TEST_F(Mounted, FinishRefusesAMountForReading) {
 TEST_F(Mounted, WatchMeasuresUntilNothingIsLeft) {
   make("default_1k");
   expect_status(tool({"status", path_, "--watch"}), 1, "not mounted");
-  expect_status(tool({"status", path_, "--watch=0"}), 2, "give seconds");
+  expect_status(tool({"status", path_, "--watch=0"}), 2, "give the seconds");
   const LoopDevice loop(path_);
   if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   expect_status(tool({"status", loop.path(), "--watch"}), 1, "is not mounted as ext4");

@@ -32,7 +32,7 @@ TEST_F(Places, AtAnOffset) {
   const std::string name = shifted();
   const std::string place = name + "?offset=" + std::to_string(kShift);
   expect_done(tool({"rearm", place}));
-  expect_status(tool({"verify", place}), 0, "no flag can lie");
+  expect_status(tool({"verify", place}), 0, "no flag can be false");
   expect_done(tool({"finish", place, "--undo", file("undo")}));
   expect_done(tool({"verify", place}));
   expect_clean(place);
@@ -56,7 +56,7 @@ TEST_F(Places, ByLabel) {
   const std::string label = "e4r_" + std::to_string(::getpid());
   expect_done(run({"tune2fs", "-L", label, path_}));
   expect_status(tool({"status", "LABEL=" + label}), 1,
-                "LABEL=" + label + ": no device that can be read from here has this label");
+                "LABEL=" + label + ": no readable device has this label");
   const LoopDevice loop(path_);
   if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   expect_status(tool({"finish", "LABEL=" + label}), 0, loop.path());
@@ -123,7 +123,7 @@ TEST_F(Places, ADeviceGivesItsBlocksBack) {
       expect_done(tool({"verify", loop.path()}));
     } else {
       expect_status(punched, 1,
-                    "the device cannot give blocks back in a way that leaves zeros (PUNCH_HOLE): "
+                    "the device cannot release blocks so that they read as zeros (PUNCH_HOLE): "
                     "leave out --punch");
     }
     expect_clean(loop.path());

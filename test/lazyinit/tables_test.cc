@@ -183,7 +183,7 @@ TEST_F(TablesRefuse, NotUnmounted) {
 
 TEST_F(TablesRefuse, UnknownFeatures) {
   debugfs("feature FEATURE_R27");
-  expect_refusal_to_write("unknown here");
+  expect_refusal_to_write("does not know");
 }
 
 TEST(TablesMountOptions, AreStoredWithTheSuperblockChecksum) {

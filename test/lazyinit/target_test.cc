@@ -247,11 +247,10 @@ TEST_F(OnLoop, IsADeviceOfTheFilesSize) {
 
 TEST_F(OnLoop, IsTakenExclusively) {
   const auto holder = opened(loop_->path());
-  EXPECT_EQ(
-      refusal(loop_->path(), Target::Access::write),
-      loop_->path() +
-          " is in use: mounted, perhaps where it cannot be seen from here, or held by another "
-          "program: unmount it first");
+  EXPECT_EQ(refusal(loop_->path(), Target::Access::write),
+            loop_->path() +
+                " is in use: it is mounted, perhaps in another mount namespace, or held by another "
+                "program: unmount it first");
   EXPECT_EQ(refusal(loop_->path(), Target::Access::read), "opened");
 }
 

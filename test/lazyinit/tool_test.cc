@@ -172,7 +172,7 @@ TEST_F(Tool, UndoRefusesAFileThatIsThereAndWhatItCannotReach) {
   const std::uint64_t hash = fingerprint(path_);
   std::ofstream(file("undo")) << "mine";
   expect_status(tool({"finish", path_, "--undo", file("undo")}), 1, "exists already");
-  expect_status(tool({"disable", path_, "--undo", file("new")}), 1, "--undo does not reach");
+  expect_status(tool({"disable", path_, "--undo", file("new")}), 1, "--undo does not cover");
   EXPECT_FALSE(std::filesystem::exists(file("new")));
   EXPECT_EQ(fingerprint(path_), hash);
 }
@@ -190,7 +190,7 @@ TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
                             "sleep 0.5; kill -INT $pid; wait $pid",
                             "bash", TUNE2FS_LAZY, "finish", path_, "--max-rate", "1M"});
   EXPECT_EQ(stopped.status, 1) << stopped.out << stopped.err;
-  EXPECT_NE(stopped.out.find("the same command goes on from here"), std::string::npos)
+  EXPECT_NE(stopped.out.find("run the same command again to continue"), std::string::npos)
       << stopped.out << stopped.err;
   const auto groups = reference_groups(path_);
   const auto zeroed = std::count_if(groups.begin(), groups.end(),

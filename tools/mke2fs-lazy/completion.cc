@@ -43,7 +43,7 @@ completion::Option flag(std::string name, std::string meaning) {
 completion::Node mkfs_options_node() {
   completion::Node out;
   out.name = "mke2fs-lazy";
-  out.options = {flag("--help", "what there is besides mke2fs's options"),
+  out.options = {flag("--help", "list the options in addition to mke2fs's"),
                  flag("--version", "version and commit")};
   const std::string_view letters = lazyinit::mkfs_letters();
   for (std::size_t i = 0; i < letters.size(); ++i) {

@@ -38,20 +38,20 @@ using lazyinit::Tables;
 using lazyinit::Target;
 
 constexpr const char* kHelp =
-    "mke2fs-lazy: mke2fs, with a say in what becomes of the inode tables\n"
+    "mke2fs-lazy: mke2fs with control over the initialisation of inode tables\n"
     "Usage: mke2fs-lazy [mke2fs options] [-E KEY=VALUE,...] DEVICE [SIZE]\n"
     "\n"
-    "Takes every option of mke2fs(8) and hands it on. These keys of -E are its own:\n"
+    "Accepts every option of mke2fs(8) and passes it on. These keys of -E are its own:\n"
     "  itable_init=lazy       leave all tables to the kernel, or to tune2fs-lazy finish\n"
-    "  itable_init=zero       zero them all now, by the cheapest means there is\n"
-    "  itable_init=discard    make them zero, and give their blocks back\n"
+    "  itable_init=zero       zero all tables now, in the cheapest way available\n"
+    "  itable_init=discard    release their blocks, so that they read as zeros\n"
     "  itable_init=write      write zeros, into holes of a file too\n"
     "  itable_init=probe      mark what reads as zeros, zero the rest\n"
     "  itable_init=prezeroed  mark all, once a sample has read as zeros\n"
     "  verify=full            with prezeroed: read everything, not a sample\n"
     "  itable_threads=N       with zero, discard, write, probe and prezeroed\n"
-    "  trust_discard          with probe and prezeroed: what the device discards reads as\n"
-    "                         zeros for good, so mke2fs may discard\n"
+    "  trust_discard          with probe and prezeroed: discarded blocks of the device always\n"
+    "                         read as zeros, so mke2fs may discard\n"
     "  write_unreadable       with zero, write and probe: blocks that cannot be read before they\n"
     "                         were written (dm-integrity without wipe) get zeros first\n"
     "  init_itable=N          how slowly the kernel zeroes, kept in the superblock:\n"
@@ -64,8 +64,8 @@ constexpr const char* kHelp =
     "  mke2fs-lazy -t ext4 -E itable_init=prezeroed,verify=full /dev/sdb1\n"
     "  mke2fs-lazy -t ext4 -E itable_init=lazy,init_itable=20 /dev/sdb1\n"
     "\n"
-    "Exit status: mke2fs's own when that fails; 1 the tables could not be done as asked, 2 wrong\n"
-    "command line.\n";
+    "Exit status: mke2fs's own if it fails; 1 if the tables could not be initialised as\n"
+    "requested, 2 for a wrong command line.\n";
 
 std::atomic<bool> stop = false;
 
@@ -165,8 +165,8 @@ Result<std::unique_ptr<Target>> open_made(const MkfsOptions& options, const Undo
   if (!file) return target;
   if (options.offset != 0)
     return error(
-        "mke2fs has made the undo file {}, and libext2fs cannot go on with one at an offset: "
-        "nothing was done to the tables, the kernel or tune2fs-lazy finish will zero them",
+        "mke2fs has made the undo file {}, and libext2fs cannot continue one at an offset: the "
+        "tables were left alone, and the kernel or tune2fs-lazy finish will zero them",
         *file);
   return lazyinit::go_on_with_undo(std::move(target), *file);
 }
@@ -286,7 +286,7 @@ int make(const std::string& name, MkfsOptions options) {
   if (only_mke2fs) {
     const int status = run_mke2fs(*mke2fs, name, options);
     if (status == 0 && !options.quiet)
-      print_line("mke2fs-lazy: -n: nothing was made, so nothing to initialise");
+      print_line("mke2fs-lazy: -n: nothing was made, so there is nothing to initialise");
     return status;
   }
   if (options.write_unreadable) {

@@ -31,7 +31,7 @@ std::string tables_line(const MkfsOutcome& o) {
   std::string text = fmt::format("{} groups: {} tables zeroed, {} found zero, {} lazy",
                                  format_count(o.groups), format_count(o.zeroing.zeroed),
                                  format_count(o.zeroing.found_zero), format_count(o.lazy));
-  if (o.believed != 0) text += fmt::format(", {} believed zero", format_count(o.believed));
+  if (o.believed != 0) text += fmt::format(", {} assumed to be zero", format_count(o.believed));
   if (o.zeroing.unreadable != 0)
     text +=
         fmt::format("; {} could not be read, and were zeroed", format_count(o.zeroing.unreadable));
@@ -150,7 +150,8 @@ class Rehearsal {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (!options_.root_at || derived_.block_size >= page) return {};
     return error(
-        "-d and write_unreadable need blocks of a page, and these have {} bytes: give -b {}",
+        "-d and write_unreadable need blocks as large as a page, but these have {} bytes: give -b "
+        "{}",
         derived_.block_size, page);
   }
 

@@ -41,8 +41,8 @@ Status set_features(const Options& options, const std::string& features,
   if (features.empty()) return {};
   if (!options.image.undo.empty())
     return error(
-        "--undo does not reach what tune2fs rewrites for metadata_csum: copy the image instead, "
-        "or enable uninit_bg");
+        "--undo does not cover what tune2fs rewrites for metadata_csum: copy the image instead, or "
+        "enable uninit_bg");
   return change_metadata_csum(options.image, features, lock);
 }
 
@@ -73,7 +73,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   const DeclaredOption probe =
       app.add_flag("--probe", options->probe, "flag tables that read as zeros already");
   app.add_flag("--trust-discard", options->trust_discard,
-               "with --probe: what the device has discarded reads as zeros for good")
+               "with --probe: discarded blocks of the device always read as zeros")
       .needs(probe);
   return on_image(options, run);
 }
@@ -125,15 +125,15 @@ Status make_all_zero(const Options& options, const OpenedTarget& opened) {
   print_outcome(outcome, options.image);
   if (outcome.stopped)
     return error(
-        "stopped: the file system is consistent and still lazy; the same command goes on from "
-        "here");
+        "stopped: the file system is consistent and still lazy; run the same command again to "
+        "continue");
   return {};
 }
 
 Status refuse_undo(const Options& options) {
   if (options.image.undo.empty()) return {};
   return error(
-      "--undo does not reach what tune2fs rewrites to drop metadata_csum: copy the image instead");
+      "--undo does not cover what tune2fs rewrites to drop metadata_csum: copy the image instead");
 }
 
 Result<int> run(const Options& options) {
@@ -155,7 +155,7 @@ Result<int> run(const Options& options) {
     E4R_CHECK(make_all_zero(options, opened));
     E4R_TRY(const auto slack, lazyinit::zero_slack(*opened.target, *opened.tables));
     if (slack != 0)
-      print_line("{}zeroed stale inodes beside used ones in {}", would(options.image),
+      print_line("{}zeroed stale inodes next to used ones in {}", would(options.image),
                  groups_text(slack));
     E4R_CHECK(lazyinit::write_out_groups(*opened.target));
     if (was == FileSystem::Checksums::uninit_bg)

@@ -67,7 +67,7 @@ int report(const Options& options, const OpenedTarget& opened,
     return kDone;
   }
   const auto left = lazyinit::take_inventory(opened.tables->tables());
-  print_line("stopped: {} with {} are left; the same command goes on from here",
+  print_line("stopped: {} with {} are left; run the same command again to continue",
              groups_text(left_of(left)), format_size(left.bytes_to_do));
   return kFailed;
 }
@@ -85,7 +85,8 @@ Status refuse_mounted(const Options& options) {
   for (const auto& [given, name] : refused)
     if (given)
       return error(
-          "{} is mounted, so the kernel has to zero it, and the kernel knows no {}: unmount it",
+          "{} is mounted, so the kernel must zero it, and the kernel does not support {}: unmount "
+          "it",
           options.image.image, name);
   OpenedTarget opened;
   E4R_TRY(opened.target,
@@ -170,23 +171,24 @@ std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
   const DeclaredOption mult =
-      app.add_option("--mult", options->mult, "after each group sleep N x the time that it took")
+      app.add_option("--mult", options->mult, "after each group, sleep N times as long as it took")
           .type_name("N");
   app.add_option("--max-rate", options->max_rate, "zero at most this many bytes per second")
       .type_name("SIZE")
       .excludes(mult);
-  app.add_flag("--idle", options->idle, "only when nobody else wants disk or processor");
+  app.add_flag("--idle", options->idle,
+               "only when no other program needs the disk or the processor");
   app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
   const DeclaredOption probe =
       app.add_flag("--probe", options->probe, "read first; what reads as zeros is not written");
   app.add_flag("--trust-discard", options->trust_discard,
-               "with --probe: what the device has discarded reads as zeros for good")
+               "with --probe: discarded blocks of the device always read as zeros")
       .needs(probe);
   app.add_flag("--punch", options->punch,
-               "give the blocks back: holes in a file, unmapped on a device; all groups")
+               "release the blocks: holes in a file, unmapped on a device; all groups")
       .excludes(probe);
   app.add_flag("--pause-on-battery", options->pause_on_battery,
-               "wait while the machine lives on its battery");
+               "wait while the machine runs on battery");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
   return on_image(options, run);
 }

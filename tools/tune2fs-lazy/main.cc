@@ -32,10 +32,10 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  tune2fs-lazy status disk.img                  what is zeroed, what is left\n"
     "  tune2fs-lazy finish /dev/vg/data --mult 5     zero what is left, gently\n"
-    "  tune2fs-lazy verify disk.img                  do the flags tell the truth?\n"
+    "  tune2fs-lazy verify disk.img                  are the flags true?\n"
     "\n"
-    "`tune2fs-lazy SUBCOMMAND --help` has more, tune2fs-lazy(8) all. Exit status: 0 done,\n"
-    "1 could not, 2 wrong command line, 3 verify found a flag that lies.\n";
+    "`tune2fs-lazy SUBCOMMAND --help` shows more, and tune2fs-lazy(8) everything. Exit status:\n"
+    "0 success, 1 failure, 2 wrong command line, 3 verify found a false flag.\n";
 
 // How to complete a value, by its placeholder.
 completion::ValueCompletion value_of(std::string_view placeholder) {
@@ -69,10 +69,10 @@ int run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))
     return run_commands(argc, argv);
-  return usage_error(fmt::format(
-      "unknown option '{}': this program has subcommands (status, finish, verify, ...) and takes "
-      "no options of tune2fs: run tune2fs for them",
-      first));
+  return usage_error(
+      fmt::format("unknown option '{}': this program has subcommands (status, finish, verify, ...) "
+                  "and does not accept tune2fs's options: run tune2fs for them",
+                  first));
 }
 
 }  // namespace

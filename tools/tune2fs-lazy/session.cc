@@ -24,7 +24,8 @@ void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
       .required()
       .type_name("IMAGE");
   if (!writes) return;
-  app.add_flag("--dry-run", options.dry_run, "do everything but write, and say what came of it");
+  app.add_flag("--dry-run", options.dry_run,
+               "do everything except writing, and report the outcome");
   app.add_option("--undo", options.undo, "keep what is overwritten in FILE, for e2undo")
       .type_name("FILE");
 }
@@ -35,9 +36,10 @@ Result<OpenedTarget> open_to_read(const ImageOptions& options) {
   E4R_TRY(opened.tables, Tables::open(*opened.target, Target::Access::read));
   const auto use = lazyinit::find_use(options.image);
   if (use.ok() && *use && (*use)->mounted)
-    warn(options.image + " is mounted: what the kernel has not written back yet is not seen");
+    warn(options.image +
+         " is mounted: data that the kernel has not written back yet is not visible");
   else if (!use.ok() || *use)
-    warn(options.image + " is in use: what has not been written back yet is not seen");
+    warn(options.image + " is in use: data that has not been written back yet is not visible");
   else if (opened.tables->file_system().needs_recovery)
     warn(options.image + ": its journal has not been replayed: run e2fsck for the true state");
   return opened;
@@ -228,8 +230,8 @@ Result<ZeroOutcome> zero_with_progress(const OpenedTarget& opened,
 
 void print_outcome(const ZeroOutcome& outcome, const ImageOptions& options) {
   if (options.dry_run && outcome.zeroed != 0)
-    print_line("{}zeroed {}: at most {}, less where the device can or has holes", would(options),
-               groups_text(outcome.zeroed), format_size(outcome.bytes_written));
+    print_line("{}zeroed {}: at most {}, less if the device can zero without writing or has holes",
+               would(options), groups_text(outcome.zeroed), format_size(outcome.bytes_written));
   else if (outcome.zeroed != 0)
     print_line("zeroed {}: {} written as data, {} zeroed without data", groups_text(outcome.zeroed),
                format_size(outcome.bytes_written), format_size(outcome.bytes_zeroed));
@@ -237,7 +239,7 @@ void print_outcome(const ZeroOutcome& outcome, const ImageOptions& options) {
     print_line("{}flagged {} that read as zeros already", would(options),
                groups_text(outcome.found_zero));
   if (outcome.unreadable != 0)
-    print_line("{} could not be read and were zeroed unseen", groups_text(outcome.unreadable));
+    print_line("{} could not be read and were zeroed", groups_text(outcome.unreadable));
   if (outcome.bytes_avoided != 0)
     print_line("{} of tables needed no writing: in use, holes, or zero already",
                format_size(outcome.bytes_avoided));

@@ -143,8 +143,7 @@ void print_estimate(const View& view) {
       duration_text(lazyinit::estimate(view.inventory, basis.multiplier, basis.cost).count()),
       basis.multiplier, basis.multiplier_from, format_size(basis.cost.bytes_per_second),
       basis.rate_from);
-  print_line("          and each group costs {:g} ms besides ({})", basis.group_ms(),
-             basis.group_from);
+  print_line("          plus {:g} ms for each group ({})", basis.group_ms(), basis.group_from);
 }
 
 void print_status(const View& view, bool groups) {
@@ -250,7 +249,7 @@ Result<int> run(const Options& options) {
   if (!options.watch.empty()) {
     const auto seconds = parse_u64(options.watch);
     if (!seconds.ok() || *seconds == 0 || *seconds > kMostSeconds)
-      return usage_error("--watch=" + options.watch + ": give seconds from line to line");
+      return usage_error("--watch=" + options.watch + ": give the seconds between two lines");
     return watch_mounted(options.image.image, *seconds);
   }
   E4R_TRY(const OpenedTarget opened, open_to_read(options.image));
@@ -275,17 +274,16 @@ std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, false);
   const DeclaredOption json = app.add_flag("--json", options->json, "for a program");
-  app.add_flag("--groups", options->groups,
-               "also every group; neighbours that are alike in one line");
+  app.add_flag("--groups", options->groups, "also list every group; equal neighbours share a line");
   app.add_option("--mult", options->mult, "estimate for this wait multiplier").type_name("N");
   app.add_option("--rate", options->rate, "estimate for this many bytes zeroed per second")
       .type_name("SIZE");
   app.add_option("--group-cost", options->group_cost,
-                 "estimate for so many milliseconds that each group costs besides its bytes")
+                 "estimate with this many milliseconds per group in addition to its bytes")
       .type_name("MS");
   app.add_flag("--watch{10}", options->watch,
-               "of a mounted device: a line every 10 s (or --watch=SECONDS) with the pace of the "
-               "kernel's thread, until nothing is left")
+               "for a mounted device, print a line every 10 s (or --watch=SECONDS) with the pace "
+               "of the kernel's thread, until nothing is left")
       .excludes(json);
   return on_image(options, run);
 }
@@ -295,7 +293,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 
 const Command& status_command() {
   static const Command kCommand = {
-      "status", "how far the inode tables are, from the descriptors alone",
+      "status", "how many inode tables are initialised, according to the descriptors",
       "  tune2fs-lazy status disk.img\n"
       "  tune2fs-lazy status /dev/vg/data --groups\n"
       "  tune2fs-lazy status disk.img --mult 2 --rate 180M     how long would that take?\n"

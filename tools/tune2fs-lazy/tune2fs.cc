@@ -63,8 +63,8 @@ Status change_metadata_csum(const ImageOptions& options, const std::string& feat
   E4R_TRY(const bool wants_check, lazyinit::unclean(*target));
   if (wants_check)
     return error(
-        "{}: tune2fs -O {} is done and wants a check, which this command needs to go on: run "
-        "e2fsck -fyD {}, then the same command once more",
+        "{}: tune2fs -O {} is done and requires a check before this command can continue: run "
+        "e2fsck -fyD {}, then the same command again",
         options.image, features, options.image);
   return {};
 }

@@ -53,7 +53,7 @@ Status fix(const Options& options, const OpenedTarget& opened, const Verified& v
   const std::vector<std::uint32_t> groups = lazyinit::groups_of(verified.lies);
   E4R_CHECK(lazyinit::retract(*opened.target, *opened.tables, groups));
   if (options.fix == "clear") {
-    print_line("{}cleared the flag of {}: the kernel, or finish, does them again",
+    print_line("{}cleared the flag of {}: the kernel, or finish, will zero them again",
                would(options.image), groups_text(verified.lies.size()));
     return {};
   }
@@ -68,17 +68,18 @@ Status fix(const Options& options, const OpenedTarget& opened, const Verified& v
 
 void print_verified(const std::string& path, const Verified& verified) {
   if (verified.checked == 0 && !verified.stopped) {
-    print_line("{}: no group that was looked at is flagged ITABLE_ZEROED, so no flag can lie",
+    print_line("{}: none of the examined groups is flagged ITABLE_ZEROED, so no flag can be false",
                path);
     return;
   }
-  print_line("{}: {} of {} flagged groups lie; {} looked at, {} of it read", path,
+  print_line("{}: {} of {} flags are false; {} examined, {} of it read", path,
              format_count(verified.lies.size()), format_count(verified.checked),
              format_size(verified.bytes), format_size(verified.read));
   if (!verified.with_deleted.empty())
     print_line(
-        "{}: {} of them have deleted inodes ({}); that is not a lie, since nobody takes them for "
-        "used",
+        "{}: {} of the flagged groups have deleted inodes ({}); that is not wrong, because deleted "
+        "inodes do not "
+        "count as used",
         path, format_count(verified.with_deleted.size()), format_count(verified.deleted_inodes));
 }
 
@@ -108,7 +109,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
   app.add_flag("--fix{clear}", options->fix,
-               "take the flag from groups where it lies; --fix=zero: zero their tables as well")
+               "clear the flag of groups where it is false; --fix=zero: also zero their tables")
       .one_of({"clear", "zero"});
   app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-").type_name("A-B");
   app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
@@ -121,9 +122,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
 
 const Command& verify_command() {
   static const Command kCommand = {
-      "verify", "does each ITABLE_ZEROED flag tell the truth?",
-      "  tune2fs-lazy verify disk.img                    exit status 3 when one lies\n"
-      "  tune2fs-lazy verify --fix disk.img              clear the flags that lie\n"
+      "verify", "check whether each ITABLE_ZEROED flag is true",
+      "  tune2fs-lazy verify disk.img                    exit status 3 if a flag is false\n"
+      "  tune2fs-lazy verify --fix disk.img              clear the false flags\n"
       "  tune2fs-lazy verify --fix=zero disk.img         make them true\n",
       cmd_verify::declare};
   return kCommand;
