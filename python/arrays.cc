@@ -4,7 +4,7 @@
 namespace e4replay::python {
 
 void define_memory(py::module_& module) {
-  py::class_<Memory>(module, "Memory", py::buffer_protocol(), "Numbers that a memoryview looks at.")
+  py::class_<Memory>(module, "Memory", py::buffer_protocol(), "Numbers that a memoryview shows.")
       .def_buffer([](Memory& memory) {
         return py::buffer_info(const_cast<void*>(memory.data),
                                static_cast<py::ssize_t>(memory.item), memory.format, 1,

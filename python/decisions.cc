@@ -30,7 +30,7 @@ void each_member(Use use) {
   use("goal_start", &DecisionRow::goal_start, "The goal's first cluster in that group.");
   use("goal_len", &DecisionRow::goal_len, "Clusters that were searched for.");
   use("flags", &DecisionRow::flags,
-      "The flags of the search, in the kernel's numbers (EXT4_MB_*).");
+      "The flags of the search, with the kernel's values (EXT4_MB_*).");
 }
 
 py::str criterion_of(std::uint8_t criterion) {
@@ -65,7 +65,7 @@ py::dict columns(const Decisions& of) {
 DecisionRow at(const Decisions& of, py::ssize_t index) {
   const auto size = static_cast<py::ssize_t>(of.rows->size());
   if (index < 0) index += size;
-  if (index < 0 || index >= size) throw py::index_error("there is no decision of that index");
+  if (index < 0 || index >= size) throw py::index_error("there is no decision with that index");
   return (*of.rows)[static_cast<std::size_t>(index)];
 }
 

@@ -55,9 +55,11 @@ void define_events(py::module_& module) {
   number("logical", &Event::logical, "A block of the file.");
   number("goal", &Event::goal, "The block of the device that the request prefers.");
   number("left_block", &Event::left_block,
-         "The block of the device that holds the file's last block before the request; 0: none.");
+         "The block of the device that holds the file's last block before the request, or 0 if "
+         "there is none.");
   number("right_block", &Event::right_block,
-         "The block of the device that holds the file's first block after the request; 0: none.");
+         "The block of the device that holds the file's first block after the request, or 0 if "
+         "there is none.");
   number("parent", &Event::parent, "The directory's inode.");
   number("i_size", &Event::i_size, "The file's size in bytes; only if has_inputs.");
   field(
@@ -79,7 +81,7 @@ void define_events(py::module_& module) {
       "MAJOR:MINOR.");
   number("pid", &Event::pid, "The thread that caused the event.");
   number("cpu", &Event::cpu, "The CPU of the thread.");
-  number("flags", &Event::flags, "The flags of the request, in the kernel's numbers (EXT4_MB_*).");
+  number("flags", &Event::flags, "The flags of the request, with the kernel's values (EXT4_MB_*).");
   number("group", &Event::group, "The number of the group.");
   number("needed", &Event::needed, "How many preallocations to give back; 0: all.");
   number("found", &Event::found, "Free extents that the search examined.");

@@ -210,8 +210,7 @@ class Registered {
              const std::string& source, const std::string& kernel,
              const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {
     for (number_ = 0; number_ < kSlots && all_slots[number_].policy != nullptr;) ++number_;
-    if (number_ == kSlots)
-      raise(std::to_string(kSlots) + " policies of Python's are alive: delete one");
+    if (number_ == kSlots) raise(std::to_string(kSlots) + " Python policies are alive: delete one");
     std::vector<plugin::Rung> rungs;
     for (const auto& [of, criterion] : ladder)
       rungs.push_back(of.empty() ? rung_of(own, kFunctions[number_]) : library_rung(of, criterion));
@@ -256,7 +255,7 @@ void define_policies(py::module_& module) {
           "The origin: a kernel, a series of patches, a file.")
       .def_property_readonly(
           "kernel", [](const PolicyInfo& of) { return text(of.kernel); },
-          "The kernel whose rules apply besides the ladder.")
+          "The kernel whose other rules apply, apart from the ladder.")
       .def_property_readonly(
           "verified", [](const PolicyInfo& of) { return text(of.verified); },
           "The kernels whose decisions equal those of the policy, as comparisons showed; may be "

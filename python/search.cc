@@ -36,7 +36,7 @@ PyTypeObject* list_type = nullptr;
 // Raises the exception for the use of an expired object. Returns null.
 const plugin::Search* over() {
   try {
-    raise("the search is over: a policy may use it, its groups and lists during the call alone");
+    raise("the search is over: a policy may use it, its groups and its lists only during the call");
   } catch (py::error_already_set& error) {
     error.restore();
   }
@@ -241,10 +241,10 @@ PyGetSetDef search_attributes[] = {
     {"goal_order", get_of_search<plugin::goal_order>, nullptr,
      "The order of the goal if it is a power of two that the buddy can serve; otherwise 0.",
      nullptr},
-    {"stripe", get_of_search<plugin::stripe>, nullptr, "The stripe in clusters; 0: no stripe.",
-     nullptr},
+    {"stripe", get_of_search<plugin::stripe>, nullptr,
+     "The stripe in clusters, or 0 if there is none.", nullptr},
     {"flags", get_of_search<plugin::flags>, nullptr,
-     "The flags of the request, in the kernel's numbers (EXT4_MB_*).", nullptr},
+     "The flags of the request, with the kernel's values (EXT4_MB_*).", nullptr},
     {"has_lists", get_of_search<plugin::has_lists>, nullptr,
      "Whether the file system keeps groups on lists by order.", nullptr},
     {"groups", get_of_search<plugin::groups>, nullptr, "The number of groups in the file system.",

@@ -84,7 +84,7 @@ class Decide(unittest.TestCase):
         for _ in range(200):
             policy()._registered()
         alive = [policy() for _ in range(65)]
-        with self.assertRaisesRegex(e4replay.Error, "64 policies of Python's are alive"):
+        with self.assertRaisesRegex(e4replay.Error, "64 Python policies are alive"):
             for one in alive:
                 one._registered()
         del alive, one
