@@ -120,7 +120,7 @@ constexpr std::array kFixed = std::to_array<Fixed>({
     {"file_append", "0", "give offset= and size="},
     {"fill_device", "0", "give size="},
     {"kb_base", "1024", "give sizes with powers of 1024"},
-    {"loops", "1", "the files would be there already: remove it"},
+    {"loops", "1", "the files would exist already: remove it"},
     {"norandommap", "0", "remove it: each block is written once"},
     {"offset_increment", "0", "give one job for each offset"},
     {"random_distribution", "random", "remove it: each block is written once"},
@@ -288,8 +288,7 @@ Status JobReader::read_files(Job& job) const {
       return error("directory: several directories: give a job for each");
   if (const std::string* const engine = find("ioengine"))
     if (std::ranges::find(kEngines, *engine) == kEngines.end())
-      return error("ioengine: '{}' does not write files in a way that is known here: give psync",
-                   *engine);
+      return error("ioengine: '{}' writes files in an unsupported way: give psync", *engine);
   return {};
 }
 
@@ -354,17 +353,17 @@ enum class Use : std::uint8_t { used, ignored };
 // Whether and how a setting is supported.
 Result<Use> use_of(const std::string& key, const std::string& value) {
   if (value.find("${") != std::string::npos || value.starts_with('$'))
-    return error("{}: '{}': write the value itself: variables are not known here", key, value);
+    return error("{}: '{}': write the value itself: variables are not supported", key, value);
   for (const Fixed& fixed : kFixed) {
     if (fixed.key != key) continue;
     if (value == fixed.value) return Use::ignored;
-    return error("{}={} changes which blocks are allocated in a way that is not known here: {}",
-                 key, value.empty() ? "1" : value, fixed.instead);
+    return error("{}={} changes which blocks are allocated in an unsupported way: {}", key,
+                 value.empty() ? "1" : value, fixed.instead);
   }
   if (std::ranges::find(kUsed, key) != kUsed.end()) return Use::used;
   const auto is_it = [&key](std::string_view pattern) { return matches(pattern, key); };
   if (std::ranges::any_of(kIgnored, is_it)) return Use::ignored;
-  return error("{}: is not known here, and it may change which blocks are allocated: remove it",
+  return error("{}: is not supported, and it may change which blocks are allocated: remove it",
                key);
 }
 

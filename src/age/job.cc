@@ -30,7 +30,7 @@ Status check_sizes(const Job& job, const FileLimits& limits) {
   if (job.writers == 0 || job.writers > kMostWriters)
     return error("{} writers: give 1 to {}", job.writers, format_count(kMostWriters));
   if (job.files == 0) return error("no files: give at least one");
-  if (job.size == 0) return error("files of no size: give a size, such as 64K");
+  if (job.size == 0) return error("files without a size: give one, such as 64K");
   if (job.bs == 0) return error("writes of 0 bytes: give a block size, such as 4K");
   const std::uint64_t most = kMostBlocks * limits.block_size;
   if (job.size > most || job.offset > most - job.size || job.ahead > most)

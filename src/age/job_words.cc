@@ -122,9 +122,9 @@ Result<Wanted> parse_job_words(std::string_view text) {
     const std::string key = part.substr(0, equals);
     const auto word = std::ranges::find(words(), key, &Word::key);
     if (equals == std::string::npos || word == words().end())
-      return error("'{}': known are {}, each as NAME=VALUE", part, known_words());
+      return error("'{}': choose from {}, each as NAME=VALUE", part, known_words());
     if (std::ranges::find(seen, key) != seen.end())
-      return error("'{}': {} is there twice", part, key);
+      return error("'{}': {} is given twice", part, key);
     seen.push_back(key);
     if (const Status taken = word->take(part.substr(equals + 1), out); !taken.ok())
       return error("{}{}", taken.error().message.starts_with(key) ? "" : key + ": ",

@@ -36,8 +36,7 @@ class Reader {
     E4R_TRY(const Operation operation, parse_operation(line));
     if (operation.kind == Kind::sync) return operation;
     if (operation.slot >= limits_.files)
-      return error("slot {}: there are inodes for slots 0 to {}", operation.slot,
-                   limits_.files - 1);
+      return error("slot {}: only slots 0 to {} have inodes", operation.slot, limits_.files - 1);
     File& file = files_[operation.slot];
     file.named |=
         writes(operation.kind) || operation.kind == Kind::extend || operation.kind == Kind::reserve;
@@ -65,10 +64,10 @@ class Reader {
  private:
   Status grow(const Operation& operation, File& file) const {
     if (file.writing == File::Writing::at_offsets)
-      return error("slot {}: has been written at offsets: give an offset, or remove it before",
+      return error("slot {}: has been written at offsets: give an offset, or remove the file first",
                    operation.slot);
     if (operation.kind == Kind::write && file.bytes != 0)
-      return error("slot {}: is not empty: append to it (a), or remove it before (r)",
+      return error("slot {}: is not empty: append to it (a), or remove it first (r)",
                    operation.slot);
     if (operation.bytes > most_bytes_ - file.bytes) return too_large(operation);
     file.bytes += operation.bytes;
@@ -78,7 +77,7 @@ class Reader {
 
   Status reach(const Operation& operation, File& file) const {
     if (file.writing == File::Writing::at_end)
-      return error("slot {}: has been written at its end: append to it (a), or remove it before",
+      return error("slot {}: has been written at its end: append to it (a), or remove it first",
                    operation.slot);
     if (operation.offset > most_bytes_ || operation.bytes > most_bytes_ - operation.offset)
       return too_large(operation);

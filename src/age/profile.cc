@@ -150,10 +150,10 @@ Status read_line(std::istringstream& words, Profile& profile) {
   std::string key;
   words >> key;
   double value = 0, weight = 0;
-  if (!read_number(words, value)) return error("give a number of 0 or more behind '{}'", key);
+  if (!read_number(words, value)) return error("give a number of 0 or more after '{}'", key);
   if (key == "size" || key == "age") {
     std::vector<Step>& steps = key == "size" ? profile.sizes : profile.ages;
-    if (!read_number(words, weight)) return error("give a weight behind '{} {}'", key, value);
+    if (!read_number(words, weight)) return error("give a weight after '{} {}'", key, value);
     if (!steps.empty() && value <= steps.back().limit)
       return error("{} {} does not come after {}", key, value, steps.back().limit);
     steps.push_back({value, weight});
@@ -169,10 +169,10 @@ Status read_line(std::istringstream& words, Profile& profile) {
       return error("punch {}: give the bytes on both sides of a hole, such as 65536", value);
     profile.punch = static_cast<std::uint64_t>(value);
   } else {
-    return error("unknown word '{}': known are size, age, append, rewrite, sync, punch", key);
+    return error("unknown word '{}': choose from size, age, append, rewrite, sync, punch", key);
   }
   std::string more;
-  return words >> more ? error("'{}' is too much", more) : Status();
+  return words >> more ? error("unexpected '{}' at the end", more) : Status();
 }
 
 // Checks that files can be drawn from the profile.
@@ -183,17 +183,16 @@ Status check(const Profile& profile) {
     for (const Step& step : steps) all += step.weight;
     return all;
   };
-  if (sum(profile.sizes) <= 0)
-    return error("has no sizes of files: give lines such as 'size 4096 10'");
-  if (profile.punch != 0 && profile.sizes.back().limit < 1) return error("has empty files only");
+  if (sum(profile.sizes) <= 0) return error("has no file sizes: give lines such as 'size 4096 10'");
+  if (profile.punch != 0 && profile.sizes.back().limit < 1) return error("has only empty files");
   if (profile.punch != 0) return {};
-  if (sum(profile.ages) <= 0) return error("has no ages of files: give lines such as 'age 10 1'");
+  if (sum(profile.ages) <= 0) return error("has no file ages: give lines such as 'age 10 1'");
   if (profile.sizes.back().limit > kMostBytes)
     return error("has files of {} bytes", profile.sizes.back().limit);
   double not_empty = 0;
   for (const Step& step : profile.sizes)
     if (step.limit >= 1) not_empty += step.weight;
-  if (not_empty <= 0) return error("has empty files only");
+  if (not_empty <= 0) return error("has only empty files");
   if (profile.ages.back().limit <= 0)
     return error("has only files of age 0: give lines such as 'age 10 1'");
   if (profile.append_share + profile.rewrite_share > 0.9)
@@ -233,7 +232,7 @@ Result<Profile> find_profile(const std::string& name) {
     known += (known.empty() ? "" : ", ") + profile.name;
   }
   const auto text = read_file(name);
-  if (!text.ok()) return error("no profile '{}': there are {}; or give a file", name, known);
+  if (!text.ok()) return error("no profile '{}': choose from {}, or give a file", name, known);
   return parse_profile(*text, name);
 }
 

@@ -174,7 +174,7 @@ Result<Operation> parse_operation(std::string_view line) {
       (form->offset && !take_number(rest, out.offset, UINT64_MAX)) ||
       (form->bytes && !take_number(rest, out.bytes, UINT64_MAX)) || !rest.empty() ||
       (form->offset && out.bytes == 0))
-    return error("'{}' is no operation: docs/ageing.md lists them", printable(line));
+    return error("'{}' is not an operation: docs/ageing.md lists them", printable(line));
   out.kind = static_cast<Operation::Kind>(form - kForms.begin());
   out.slot = static_cast<std::uint32_t>(slot);
   return out;

@@ -140,13 +140,13 @@ constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
 const Kernel kLinux7_3 = since_6_17("Linux 6.17 to 7.3", kStartAtGoal);
 const Kernel kLinux7_3Rotalloc = since_6_17("Linux 6.17 to 7.3 with rotalloc", kStartAtCursor);
 const Kernel kLinux7_3RotallocBehindGoal =
-    since_6_17("Linux 6.17 to 7.3 with rotalloc behind the goal", kStartAtCursorBehindGoal);
+    since_6_17("Linux 6.17 to 7.3 with rotalloc after the goal", kStartAtCursorBehindGoal);
 const Kernel kLinux7_3LowFirst =
-    since_6_17("Linux 6.17 to 7.3 that searches from group 0 on", kStartAtFirstGroup);
+    since_6_17("Linux 6.17 to 7.3 with searches from group 0", kStartAtFirstGroup);
 const Kernel kLinux7_3ByCpu =
-    since_6_17("Linux 6.17 to 7.3 that searches elsewhere on each CPU", kStartByCpu);
+    since_6_17("Linux 6.17 to 7.3 with a different start of search on each CPU", kStartByCpu);
 const Kernel kLinux7_3ByInode =
-    since_6_17("Linux 6.17 to 7.3 that searches elsewhere for each inode", kStartByInode);
+    since_6_17("Linux 6.17 to 7.3 with a different start of search for each inode", kStartByInode);
 
 namespace {
 

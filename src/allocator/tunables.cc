@@ -54,14 +54,15 @@ constexpr std::array kTable = {
     TunableInfo{"mb_max_inode_prealloc", &Tunables::mb_max_inode_prealloc, kMaxInt,
                 "preallocations an inode may keep before the oldest go", trims_preallocations},
     TunableInfo{"mb_max_linear_groups", &Tunables::mb_max_linear_groups, kMaxInt,
-                "groups to walk before the order lists are asked (0 on flash, 4 on disks)",
+                "groups to scan before the order lists are used (0 on flash, 4 on disks)",
                 searches_lists},
     TunableInfo{"mb_order2_req", &Tunables::mb_order2_req, 64,
                 "smallest order that is searched by the buddy (CR0)"},
     TunableInfo{"mb_prefetch", &Tunables::mb_prefetch, kMaxInt, "bitmaps to read ahead at once"},
     TunableInfo{"mb_prefetch_limit", &Tunables::mb_prefetch_limit, kMaxInt,
                 "bitmap reads one search may start in CR0 and CR1"},
-    TunableInfo{"mb_stripe", &Tunables::mb_stripe, kMaxInt, "stripe, in blocks; 0 for none"},
+    TunableInfo{"mb_stripe", &Tunables::mb_stripe, kMaxInt,
+                "stripe, in blocks; 0 if there is none"},
     TunableInfo{"mb_optimize_scan", &Tunables::mb_optimize_scan, 1,
                 "1: CR0 and CR1 search order lists; 0: they walk the groups", searches_lists},
     TunableInfo{"mb_cr1_5_max_trim_order", &Tunables::mb_cr1_5_max_trim_order, 64,
@@ -84,7 +85,7 @@ constexpr std::array kTable = {
                 forces_alignment},
     TunableInfo{
         "possible_cpus", &Tunables::possible_cpus, 8192,
-        "CPUs that the machine can have: as many stream goals (6.17 and later); 0: not known, one",
+        "number of possible CPUs, and so of stream goals (6.17 and later); 0: unknown, one goal",
         has_stream_goals_by_inode},
 };
 
@@ -187,11 +188,12 @@ const TunableInfo* find_tunable(std::uint64_t Tunables::*member) {
 Result<const TunableInfo*> add_own_tunable(std::string_view name, std::string_view meaning,
                                            std::uint64_t fallback, std::uint64_t max) {
   if (!is_name(name))
-    return error("the tunable '{}' has no name of lower-case letters, digits and '_'", name);
+    return error("the tunable's name '{}' must consist of lower-case letters, digits and '_'",
+                 name);
   if (meaning.empty() || meaning.find('\n') != std::string_view::npos)
-    return error("the tunable {} has no meaning of one line", name);
+    return error("the tunable {} needs a description of one line", name);
   if (fallback > max || max == Tunables::kUnset)
-    return error("the tunable {} has a default of {}, and {} is its most", name, fallback, max);
+    return error("the tunable {} has a default of {}, but its maximum is {}", name, fallback, max);
   Table& all = table();
   const std::lock_guard lock(all.adding);
   if (const TunableInfo* known = find_tunable(name)) {
@@ -276,7 +278,7 @@ Status set_tunable(Tunables& tunables, std::string_view assignment) {
     return error("'{}' is not a setting: give NAME=VALUE, such as mb_max_to_scan=100", assignment);
   const std::string_view name = assignment.substr(0, equals);
   const TunableInfo* const info = find_tunable(name);
-  if (info == nullptr) return error("unknown tunable '{}': known are {}", name, known_names());
+  if (info == nullptr) return error("unknown tunable '{}': choose from {}", name, known_names());
   const auto value = parse_u64(assignment.substr(equals + 1));
   if (!value.ok()) return error("{}: {}", name, value.error().message);
   E4R_CHECK(check_value(*info, *value));

@@ -69,18 +69,18 @@ constexpr std::array kRules = {
     Rule{"lists-or-walks", "mb_optimize_scan, Linux 5.13", Reason::walk, "refuses",
          [](const Side&) {
            return std::string(
-               "groups one by one in criteria that could ask lists by free space, but walk");
+               "groups one by one in criteria that could use lists by free space, but do not");
          }},
     Rule{"linear-groups", "mb_max_linear_groups", Reason::linear_groups, "refuses",
          [](const Side& side) {
-           return fmt::format("groups before it asks its lists, by mb_max_linear_groups={}",
+           return fmt::format("groups before it uses its lists (mb_max_linear_groups={})",
                               side.tunables().mb_max_linear_groups);
          }},
     Rule{"full-groups-in-lists", "Linux 6.1.149, 6.6.103, 6.12.43", Reason::full_in_lists, "meets",
          [](const Side&) { return std::string("full groups, which stay in its lists"); }},
     Rule{"stripe", "mb_stripe, Linux 6.8", Reason::unaligned, "considers",
          [](const Side& side) {
-           return fmt::format("groups that have no place at a multiple of mb_stripe={}",
+           return fmt::format("groups without free space at a multiple of mb_stripe={}",
                               side.tunables().mb_stripe);
          }},
     Rule{"groups-not-loaded", "Linux 5.9", Reason::not_loaded, "passes",

@@ -57,7 +57,7 @@ const capture::Capture* capture_of(const Inputs& inputs) {
 std::string end_in_doubt(const Inputs& inputs) {
   const capture::Capture* const capture = capture_of(inputs);
   if (capture == nullptr || (capture->end() != nullptr && capture->end()->quiet)) return {};
-  return capture->end() == nullptr ? "the capture has no end"
+  return capture->end() == nullptr ? "the capture is incomplete"
                                    : "mb_stats was read while the file system was written to";
 }
 
@@ -281,9 +281,9 @@ Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs, const List
   Comparison out;
   report::ReplayReport& report = out.report = start_report(inputs);
   if (inputs.mount.discard || report.trace.count(trace::EventKind::discard_blocks) > 0)
-    report.not_modelled.push_back({"discard",
-                                   "how long blocks are in use while the device is told of them "
-                                   "(discard, FITRIM)"});
+    report.not_modelled.push_back(
+        {"discard",
+         "how long blocks stay in use while they are being discarded (discard, FITRIM)"});
   Pieces pieces;
   E4R_CHECK(follow(session, spec, inputs, out, pieces));
   if (!spec.force) E4R_CHECK(check_fidelity(report, inputs));
@@ -547,8 +547,7 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
               contention::simulate(requests, writers, {.cpus = cpus}));
       E4R_CHECK(replay.finish());
       if (outcome.deadlocked)
-        return error("{}: {} writers would wait for each other for ever: its locks deadlock",
-                     setup.policy->name, writers);
+        return error("{}: {} writers would deadlock on its locks", setup.policy->name, writers);
       results::Outcome& told =
           report.runs[i].by_writers.emplace_back(results::outcome_of(replay.engine()));
       told.tally.requests = outcome.requests;

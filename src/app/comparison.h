@@ -21,7 +21,8 @@
 namespace e4r::app {
 
 // Says why the figures from a capture's end cannot be used: the file system was written to while
-// they were read, or the capture has no end. Empty if they can be used, or if there is no capture.
+// they were read, or the capture is incomplete. Empty if they can be used, or if there is no
+// capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
 
 // Reads mb_groups at the end of the run.

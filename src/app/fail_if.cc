@@ -32,7 +32,7 @@ Error no_figure(const FigureNames& names, std::string_view wanted) {
     like += (like.empty() ? "" : ", ") + name;
     ++count;
   }
-  return error("'{}' is neither a number nor a figure: {}", printable(wanted),
+  return error("'{}' is neither a number nor the name of a figure: {}", printable(wanted),
                like.empty() ? "the document of --json has their names" : "there is " + like);
 }
 

@@ -158,7 +158,7 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
   }
   E4R_TRY(capture::Capture capture, capture::Capture::open(path));
   if (options.trace.empty() && capture.image().empty())
-    return error("{}: has no start image (--snapshot {}): give one in front of it", path,
+    return error("{}: has no start image (--snapshot {}): give one before it", path,
                  capture.start().snapshot);
   return std::optional<capture::Capture>(std::move(capture));
 }
@@ -255,7 +255,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   listener.progress.show("reading " + options.image);
   auto opened = image::Image::open(image_path, open);
   if (!opened.ok() && is_image(given.trace))
-    return error("{}: is not an image, but {} is: give the start image first, then its trace",
+    return error("{}: is not an image, but {} is: give the start image before its trace",
                  options.image, given.trace);
   if (!opened.ok()) return std::move(opened).error();
   image::Image image = *std::move(opened);

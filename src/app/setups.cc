@@ -47,7 +47,7 @@ Result<const allocator::Policy*> parse_policy(const std::string& name) {
   std::string known;
   for (const allocator::Policy* p : allocator::policies())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
-  return error("unknown policy '{}': known are {}, kernel:FILE, and FILE.so", name, known);
+  return error("unknown policy '{}': choose from {}, kernel:FILE, and FILE.so", name, known);
 }
 
 Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {

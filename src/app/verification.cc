@@ -31,7 +31,7 @@ std::vector<std::string> doubts(const Inputs& inputs) {
   std::vector<std::string> out;
   if (!options.generation.empty())
     out.push_back(
-        fmt::format("--generation {} (without it the trace itself says)", options.generation));
+        fmt::format("--generation {} (without it, the trace decides)", options.generation));
   if (!options.trace.empty())
     out.push_back(fmt::format("that {} is the image from before the trace", options.image));
   const bool of_capture = inputs.capture && options.tunables_file.empty();
@@ -67,8 +67,8 @@ std::string advice(const report::ReplayReport& report, const Inputs& inputs) {
   const std::vector<std::string> checks = doubts(inputs);
   if (!checks.empty()) return out + ", or " + check_text(checks);
   return out +
-         "; image and tunables are the capture's own and no event was lost, so nothing else is in "
-         "doubt";
+         "; image and tunables are the capture's own and no event was lost, so only the model can "
+         "be wrong";
 }
 
 }  // namespace
@@ -81,21 +81,21 @@ Status check_allocator(const Inputs& inputs) {
 
 Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs) {
   if (const Status known = check_allocator(inputs); !known.ok())
-    return error("{}; --force answers as ext4 would", known.error().message);
+    return error("{}; with --force, it is replayed like a recording of ext4",
+                 known.error().message);
   const replay::Agreement& a = *report.recorded;
   if (a.follows()) return {};
-  constexpr const char* kForce = "--force answers anyway";
+  constexpr const char* kForce = "--force gives a result anyway";
   const replay::Divergence* first = a.first_divergence();
   if (first == nullptr)
     return error(
-        "{}: has no closed decision, so nothing shows that the model follows the recorded "
-        "kernel; record ext4_mballoc_alloc and ext4_mballoc_prealloc as well; {}",
+        "{}: has no event that closes a decision, so nothing shows that the model follows the "
+        "recorded kernel; record ext4_mballoc_alloc and ext4_mballoc_prealloc as well; {}",
         report.trace_path, kForce);
   return error(
-      "{}: {}, follows only {:.1f} % of {} recorded decisions, and below {:.0f} % its answers mean "
-      "nothing: first divergence at decision {}, event {}, in {}; {}; `e4replay verify` shows "
-      "more; "
-      "{}",
+      "{}: {}, follows only {:.1f} % of {} recorded decisions; below {:.0f} % its results are "
+      "meaningless: first divergence at decision {}, event {}, in {}; {}; `e4replay verify` shows "
+      "more; {}",
       report.trace_path, nearest_text(report), *a.percent_identical(), format_count(a.requests),
       replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
       first->fields, advice(report, inputs), kForce);
@@ -104,12 +104,13 @@ Status check_fidelity(const report::ReplayReport& report, const Inputs& inputs) 
 void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener) {
   const auto percent = report.recorded->percent_identical();
   if (!percent)
-    listener.warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
-                              report.trace_path));
+    listener.warn(
+        fmt::format("{} closes no decision: nothing shows whether this result can be trusted",
+                    report.trace_path));
   else if (*percent < replay::Agreement::kTrusted && report.recorded->differs_by_races())
     listener.warn(fmt::format(
         "the model follows {:.1f} % of the recorded decisions; requests overlap at {} of the {} "
-        "that differ; `e4replay verify` shows where they part",
+        "that differ; `e4replay verify` shows where they diverge",
         *percent, format_count(report.recorded->races),
         format_count(report.recorded->differing())));
   else if (*percent < replay::Agreement::kTrusted && report.trace.lost_any())
@@ -119,7 +120,7 @@ void warn_of_fidelity(const report::ReplayReport& report, const Listener& listen
         nearest_text(report), *percent));
   else if (*percent < replay::Agreement::kTrusted)
     listener.warn(fmt::format(
-        "{}, follows {:.1f} % of its decisions; {}{}; `e4replay verify` shows where they part",
+        "{}, follows {:.1f} % of its decisions; {}{}; `e4replay verify` shows where they diverge",
         nearest_text(report), *percent, kByItsCode,
         is_whole_capture(report)
             ? ""

@@ -12,7 +12,7 @@
 namespace e4r::app {
 
 struct WorkloadOptions {
-  // Words ("files=10000 size=64K"), a profile's name, or a job file of fio.
+  // Words ("files=10000 size=64K"), a profile's name, or an fio job file.
   std::string workload;
   // The policy that serves the program's requests when they are made. It must be a model, not a
   // kernel's code.

@@ -174,8 +174,7 @@ Status Capture::read() {
   cut_short_ = reader.cut_short();
   being_recorded_ = cut_short_ && is_locked(path_);
   const std::string* start = text(text_name::kStart);
-  if (start == nullptr)
-    return error("{}: does not describe its start: it was cut short there", path_);
+  if (start == nullptr) return error("{}: is truncated before the description of its start", path_);
   auto facts = parse_start_facts(*start);
   if (!facts.ok()) return error("{}: {} {}", path_, text_name::kStart, facts.error().message);
   start_ = *std::move(facts);
@@ -208,15 +207,15 @@ const std::string* Capture::text(std::string_view name) const {
 std::vector<std::string> Capture::notes() const {
   std::vector<std::string> out;
   if (being_recorded_)
-    out.push_back(fmt::format("{}: is still being recorded: what is there so far is used", path_));
+    out.push_back(
+        fmt::format("{}: is still being recorded: the part recorded so far is used", path_));
   else if (cut_short_)
-    out.push_back(
-        fmt::format("{}: is cut short (its recorder was killed?): what is there is used", path_));
+    out.push_back(fmt::format(
+        "{}: is truncated (its recorder was killed?): the recorded part is used", path_));
   if (const std::uint64_t lost = all_lost(end_.lost); lost > 0)
-    out.push_back(
-        fmt::format("{}: {} events were lost while recording: no exact answer behind the "
-                    "first of them",
-                    path_, format_count(lost)));
+    out.push_back(fmt::format(
+        "{}: {} events were lost while recording: results are not exact after the first of them",
+        path_, format_count(lost)));
   for (const std::string& change : end_.changes)
     out.push_back(fmt::format("{}: while it was recorded, the file system {}", path_, change));
   return out;

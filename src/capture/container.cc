@@ -150,9 +150,9 @@ Status ContainerReader::check_end(std::string_view payload) {
   const bool plain = payload.size() == kEndBytes && !packed_;
   if (!plain || get_le<std::uint64_t>(payload.data()) != parts_ ||
       get_le<std::uint32_t>(&payload[8]) != chain_)
-    return damage_error("the end mark does not fit what is before it: parts are missing");
+    return damage_error("the end mark does not match the parts before it: some are missing");
   E4R_TRY(const std::string_view behind, take(1));
-  if (!behind.empty()) return damage_error("data behind the end");
+  if (!behind.empty()) return damage_error("data after the end");
   return {};
 }
 

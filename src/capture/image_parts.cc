@@ -91,7 +91,7 @@ Status MemoryImage::add(std::string_view part) {
     const auto length = get_le<std::uint32_t>(part.data() + 8);
     part.remove_prefix(kPieceBytes);
     if (length < kUnit || length > part.size() || offset > size_ || length > size_ - offset)
-      return error("a piece of the start image lies outside of it");
+      return error("a piece of the start image lies outside the image");
     kept_ += length;
     if (kept_ > most_kept(size_)) return error("more of the start image than a replay reads");
     if (::pwrite(fd_.get(), part.data(), length, static_cast<off_t>(offset)) !=

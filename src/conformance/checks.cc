@@ -91,7 +91,7 @@ Complaints keeps_every_invariant(const Policy& policy, const ModelShape& shape) 
   Complaints out;
   const auto strays = [&](std::string_view when) {
     if (const std::uint64_t count = work.strays(rig.state); count > 0)
-      out.push_back(fmt::format("{}: {} clusters are not as they were handed out", when, count));
+      out.push_back(fmt::format("{}: {} clusters differ from what was handed out", when, count));
   };
   for (int round = 0; round < 12 && out.empty(); ++round) {
     work.run(100);
@@ -156,7 +156,7 @@ Complaints last_rung_takes_any_cluster(const Policy& policy) {
   };
   expect(last.choose == nullptr && last.classes == nullptr, "the last rung does not walk");
   expect(!last.fast && last.lengths == allocator::Lengths::all,
-         "the last rung passes groups or extents over");
+         "the last rung skips groups or extents");
   expect(last.applies(search), "the last rung does not always apply");
   expect(last.least_free(search) <= 1, "the last rung wants more than one free cluster");
   expect(last.good(search, rig.state.group(1)), "the last rung refuses one free cluster");

@@ -240,9 +240,9 @@ Status check_name(std::string_view path) {
   if (path.ends_with(".parquet"))
     return error(
         "{}: Debian 12 has no library that writes Parquet: write .csv or .sqlite, which DuckDB and "
-        "pandas read and turn into Parquet",
+        "pandas can convert to Parquet",
         path);
-  return error("{}: the name says the form: end it in .csv or .sqlite", path);
+  return error("{}: the file name selects the format: it must end with .csv or .sqlite", path);
 }
 
 OutputKind kind_of(std::string_view path) {

@@ -269,7 +269,7 @@ Status Guest::spawn() {
   for (const std::string& option : options) words.push_back(option.c_str());
   words.push_back(nullptr);
   if (::access(boot_.kernel.c_str(), X_OK) != 0)
-    return error("{}: cannot be run: {}: chmod +x makes a kernel a program again", boot_.kernel,
+    return error("{}: cannot be run: {}: make it executable with chmod +x", boot_.kernel,
                  errno_text(errno));
   const pid_t parent = ::getpid();
   pid_ = ::fork();
@@ -292,7 +292,7 @@ Status Guest::spawn() {
   guard_ = ::fork();
   if (guard_ == 0) guard(parent, pid_);
   if (guard_ > 0) return {};
-  Error out = error("cannot start a process beside {}: {}", boot_.kernel, errno_text(errno));
+  Error out = error("cannot start a process for {}: {}", boot_.kernel, errno_text(errno));
   end();
   return out;
 }
@@ -366,13 +366,14 @@ Status Guest::pause(std::uint32_t& turns, std::uint32_t seen, Clock::time_point 
     return kernels_fault(boot_.kernel, fmt::format("it ended at {}: {}", asked, last_words()));
   if (floods()) {
     end();
-    return kernels_fault(boot_.kernel, fmt::format("it prints without end at {}, and was ended: {}",
-                                                   asked, last_words()));
+    return kernels_fault(
+        boot_.kernel,
+        fmt::format("it printed without end at {}, and was killed: {}", asked, last_words()));
   }
   if (Clock::now() - began > boot_.patience) {
     end();
     return kernels_fault(boot_.kernel,
-                         fmt::format("it has not answered for {} s at {}, and was ended: {}",
+                         fmt::format("it has not answered for {} s at {}, and was killed: {}",
                                      boot_.patience.count(), asked, last_words()));
   }
   return {};
@@ -389,8 +390,8 @@ Status Guest::wait_for_driver() {
     if (floods() || Clock::now() - began > boot_.patience) {
       end();
       return error(
-          "{}: no driver of e4replay in it, or it hangs while it boots: make it with "
-          "`e4replay kernel build`",
+          "{}: contains no e4replay driver, or hangs while it boots: make it with `e4replay kernel "
+          "build`",
           boot_.kernel);
     }
     if (stop_asked()) return error("stopped");

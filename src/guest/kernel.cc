@@ -292,7 +292,7 @@ std::string KernelDecider::wrong_with(const e4r_op& op, const e4r_answer& answer
   for (const e4r_extent& extent : {answer.orig, goal, answer.result})
     if (extent.group >= geometry.groups || extent.start >= geometry.clusters_per_group ||
         extent.len > geometry.clusters_per_group)
-      return fmt::format("its decision has clusters {}+{} of group {}, which are not there",
+      return fmt::format("its decision has clusters {}+{} of group {}, which do not exist",
                          extent.start, extent.len, extent.group);
   return answer.buddy < 32 ? std::string()
                            : fmt::format("it broke a chunk of order {}", answer.buddy);
@@ -360,9 +360,9 @@ void KernelDecider::keep(const allocator::Decision& decision) {
   if (!exists || !geometry.holds(group, start, decision.len) ||
       state_.force_take(group, start, decision.len, held_) != 0) {
     status_ = kernels_fault(
-        options_.kernel, fmt::format("it handed out block {} ({} clusters), which is in use or not "
-                                     "there",
-                                     decision.block, decision.len));
+        options_.kernel,
+        fmt::format("it handed out block {} ({} clusters), which is in use or does not exist",
+                    decision.block, decision.len));
     return;
   }
   state_.clear_block_uninit(group);

@@ -108,12 +108,11 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
   const std::string_view bytes = *read;
   if (!bytes.starts_with(kElf))
     return error("{}: is not a kernel: `e4replay kernel build TREE -o FILE` makes one", path);
-  if (is_cut_elf(bytes))
-    return error("{}: is a program that has been cut short: copy or build it again", path);
+  if (is_cut_elf(bytes)) return error("{}: is a truncated program: copy or build it again", path);
   const std::size_t at = bytes.find(E4R_IDENTITY " protocol=");
   if (at == bytes.npos)
     return error(
-        "{}: has no driver of e4replay in it: `e4replay kernel build` makes kernels that have one",
+        "{}: contains no e4replay driver: `e4replay kernel build` makes kernels that have one",
         path);
   const std::string_view line = bytes.substr(at, std::min(bytes.find('\n', at), at + 256) - at);
   if (value_of(line, "protocol=") != std::to_string(E4R_PROTOCOL))

@@ -202,7 +202,7 @@ Status link_sources(const Tree& tree, const fs::path& to, const FileChanges& cha
   const std::string names = git_of(tree, {"ls-files", "-z", "-co", "--exclude-standard"});
   if (names.find(std::string("fs/ext4/mballoc.c") + '\0') == names.npos)
     return error(
-        "{}: has objects among its sources, and git does not say which are its sources: run `make "
+        "{}: has object files among its sources, and git cannot tell them apart: run `make "
         "mrproper` there, or give a clean copy",
         tree.path);
   std::istringstream list(names);

@@ -164,7 +164,7 @@ std::string failure_text(const Trial& trial) {
 
 std::string values_text(const Trial& trial) {
   if (trial.has_failed()) return failure_text(trial);
-  if (trial.alike) return "decided alike: there are no times to compare";
+  if (trial.alike) return "the decisions are the same: there are no times to compare";
   return fmt::format("{} to {}, {}", number_text(trial.base_value), number_text(trial.with_value),
                      times_text(&trial));
 }
@@ -187,10 +187,10 @@ std::string searched_text(const Hunt& hunt) {
                   format_count(tally.trials), hunt.search.seed, format_count(tally.worse),
                   format_count(tally.better), format_count(tally.impossible));
   if (tally.alike > 0)
-    out += fmt::format("alike     {}: for these there are no times to compare\n",
+    out += fmt::format("same      {}: decided the same, so there are no times to compare\n",
                        format_count(tally.alike));
   if (tally.failed[1] > 0)
-    out += fmt::format("failed    {} in {}, and nothing is worse than a failure\n",
+    out += fmt::format("failed    {} in {}; a failure counts as the worst case\n",
                        hunt.search.with.policy->name, format_count(tally.failed[1]));
   if (tally.failed[0] > 0)
     out += fmt::format("failed    {} in {}, which say nothing about the other policy: {}\n",
@@ -256,13 +256,13 @@ std::string parting_text(const Hunt& hunt) {
   if (parting.decision == 0 && dearest.decision == 0) return {};
   std::string out;
   if (parting.decision == 0)
-    out += "parts     nowhere: they find the same places\n";
+    out += "diverges  nowhere: they find the same places\n";
   else
-    out += fmt::format("parts     at decision {}, the first for which they find different places\n",
+    out += fmt::format("diverges  at decision {}, the first for which they find different places\n",
                        format_count(parting.decision)) +
            explained_text(hunt, parting);
   if (dearest.decision != 0 && dearest.decision != parting.decision)
-    out += fmt::format("\ndearest   decision {}, on which {} spends most steps\n",
+    out += fmt::format("\ncostliest decision {}, on which {} spends most steps\n",
                        format_count(dearest.decision), hunt.search.with.policy->name) +
            explained_text(hunt, dearest);
   return out;
@@ -285,7 +285,7 @@ std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin) {
                      format_count(hunt.shrunk->scene.operations.size()),
                      format_count(small.base.tally.requests));
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
-  out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
+  out += fmt::format("default   {}\n\n", choices_text(hunt, true));
   if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";
   out += fmt::format("capture   {}: {} events; {}\n", escape(origin.output),
                      format_count(hunt.events), followed_text(hunt.replayed));

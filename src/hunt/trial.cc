@@ -41,7 +41,7 @@ Result<const results::Row*> find_objective(std::string_view key) {
     if (row.key == wanted) return &row;
     if (row.key != "steps") known += ", " + row.key;
   }
-  return error("unknown objective '{}': known are {}", key, known);
+  return error("unknown objective '{}': choose from {}", key, known);
 }
 
 bool measure(const results::Row& objective, Trial& trial) {

@@ -20,8 +20,8 @@ Error open_error(const InputFile& file, errcode_t code) {
                    file.path());
     case EXT2_ET_SHORT_READ:
       return error(
-          "{}: the group descriptors lie outside of the file: damaged or truncated; "
-          "copy it whole, or try e2fsck -fn",
+          "{}: the group descriptors lie outside the file: damaged or truncated; copy it whole, or "
+          "try e2fsck -fn",
           file.path());
     default:
       return error("{}: {}; e2fsck -fn on a copy says more", file.path(), ext2_text(code));

@@ -25,7 +25,7 @@ class Gatherer {
   // Returns false to stop the walk.
   bool add(const MappedExtent& next) {
     if (next.len == 0 || next.block >= blocks_count_ || next.len > blocks_count_ - next.block)
-      return stop("maps blocks outside of the file system");
+      return stop("maps blocks outside the file system");
     if ((total_ += next.len) > blocks_count_) return stop("maps more blocks than there are");
     if (!extents_.empty() && continues(extents_.back(), next)) {
       extents_.back().len += next.len;

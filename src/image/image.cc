@@ -19,7 +19,7 @@ std::string_view describe(GroupFault fault) {
     case GroupFault::none:
       return "nothing is wrong";
     case GroupFault::descriptor_range:
-      return "its descriptor points outside of the file system";
+      return "its descriptor points outside the file system";
     case GroupFault::descriptor_checksum:
       return "its descriptor's checksum is wrong";
     case GroupFault::group_zero_uninit:
@@ -29,7 +29,7 @@ std::string_view describe(GroupFault fault) {
     case GroupFault::bitmap_checksum:
       return "its block bitmap's checksum is wrong";
     case GroupFault::bitmap_metadata:
-      return "its block bitmap calls its own metadata free";
+      return "its block bitmap marks its own metadata as free";
     case GroupFault::bitmap_padding:
       return "its block bitmap is not padded with ones";
   }
@@ -81,10 +81,10 @@ struct Image::Impl {
 void Image::Impl::warn_about_state() {
   const std::string& path = file.path();
   if (superblock.needs_recovery)
-    warnings.push_back(fmt::format(
-        "{}: the journal holds changes that are not applied, so what is read may be out "
-        "of date; apply them to a copy with `e2fsck -fy {}`",
-        path, path));
+    warnings.push_back(
+        fmt::format("{}: the journal holds changes that are not applied, so the data may be out of "
+                    "date; apply them to a copy with `e2fsck -fy {}`",
+                    path, path));
   if (superblock.errors)
     warnings.push_back(
         fmt::format("{}: the kernel has recorded errors in this file system; check a copy with "
@@ -93,10 +93,8 @@ void Image::Impl::warn_about_state() {
   int mounted = 0;
   if (ext2fs_check_if_mounted(path.c_str(), &mounted) == 0 && (mounted & EXT2_MF_MOUNTED) &&
       !(mounted & EXT2_MF_READONLY))
-    warnings.push_back(
-        fmt::format("{}: is mounted, so what is read may be out of date; unmount it or give a "
-                    "snapshot",
-                    path));
+    warnings.push_back(fmt::format(
+        "{}: is mounted, so the data may be out of date; unmount it or give a snapshot", path));
 }
 
 // Reports bad groups once per image, after all bitmaps have been checked. With `strict`, it also
@@ -162,7 +160,7 @@ Status Image::Impl::claim_metadata() {
   }
   if (all == 0) return {};
   const std::string what =
-      fmt::format("{}: group {}: its block bitmap calls metadata free ({} clusters in all)",
+      fmt::format("{}: group {}: its block bitmap marks metadata as free ({} clusters in total)",
                   file.path(), where, all);
   if (options.strict) return error("{}; check a copy with `e2fsck -fn {}`", what, file.path());
   warnings.push_back(

@@ -32,16 +32,17 @@ Extent public_extent(const e4r::Extent& extent) {
 }
 
 e4r::Status check_request(const Request& r, const e4r::Geometry& geometry) {
-  if (r.ino == 0) return e4r::error("a request of inode 0: inodes are counted from 1");
+  if (r.ino == 0) return e4r::error("a request for inode 0: inodes are counted from 1");
   if (r.len == 0 || r.len > geometry.clusters_per_group)
-    return e4r::error("a request of {} clusters: it may have 1 to {}, which are a group's", r.len,
+    return e4r::error("a request for {} clusters: give 1 to {}, the clusters of a group", r.len,
                       geometry.clusters_per_group);
   if (r.logical + geometry.to_blocks(r.len) > e4r::kMaxFileBlocks)
-    return e4r::error("a request of {} clusters at block {} of a file: a file ends at 2^32 blocks",
-                      r.len, r.logical);
+    return e4r::error(
+        "a request for {} clusters at block {} of a file: a file has at most 2^32 blocks", r.len,
+        r.logical);
   for (const std::uint64_t block : {r.goal, r.left_block, r.right_block})
     if (block != 0 && !geometry.holds_block(block))
-      return e4r::error("a request by block {}: the file system has {} to {}", block,
+      return e4r::error("a request with block {}: the file system has {} to {}", block,
                         geometry.first_data_block, geometry.blocks_count - 1);
   return {};
 }
@@ -79,7 +80,7 @@ e4r::Status free_in_group(allocator::Decider& decider, const e4r::state::Source&
 
 e4r::Status check_range(const e4r::Geometry& g, std::uint64_t first, std::uint64_t count) {
   if (!g.holds_block(first) || count == 0 || count > g.blocks_count - first)
-    return e4r::error("{} blocks from block {} on: the file system has {} to {}", count, first,
+    return e4r::error("{} blocks from block {}: the file system has {} to {}", count, first,
                       g.first_data_block, g.blocks_count - 1);
   const std::uint64_t mask = (std::uint64_t{1} << g.cluster_bits) - 1;
   const bool at_end = first + count == g.blocks_count;

@@ -69,7 +69,7 @@ Result<const allocator::Policy*> restore_policy(const Description& description) 
   static std::mutex adding;
   static std::deque<KeptPolicy> all;
   const std::lock_guard lock(adding);
-  return &all.emplace_back(description.name, "a note that cannot decide", description.name,
+  return &all.emplace_back(description.name, "a description that cannot decide", description.name,
                            std::move(ladder), std::move(tunables), of->kernel)
               .policy;
 }
@@ -219,7 +219,8 @@ Result<Criterion> criterion_of(const e4replay::plugin::Rung& rung) {
       return error("a rung has neither a name nor a criterion to count for");
     return rung.criterion;
   }
-  if (!is_name(rung.name)) return error("a rung has no name of letters, digits, '.', '_' and '-'");
+  if (!is_name(rung.name))
+    return error("a rung's name must consist of letters, digits, '.', '_' and '-'");
   const std::string_view name = rung.name;
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (!mb::is_own(row.criterion) && (row.name == name || row.key == mb::key_of(name)))
@@ -235,7 +236,7 @@ Result<Criterion> criterion_of(const e4replay::plugin::Rung& rung) {
 
 Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung) {
   E4R_TRY(const Criterion criterion, criterion_of(rung));
-  if (rung.meaning == nullptr || *rung.meaning == '\0') return error("a rung has no meaning");
+  if (rung.meaning == nullptr || *rung.meaning == '\0') return error("a rung has no description");
   if (rung.applies == nullptr || rung.least_free == nullptr || rung.good == nullptr)
     return error("a rung lacks applies, least_free or good");
   allocator::Rung out;
@@ -343,7 +344,7 @@ Loaded* find_added(std::string_view name) {
 Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::string& path,
                                       const e4replay::plugin::Policy& described) {
   if (described.name == nullptr || !is_name(described.name))
-    return error("{}: its policy has no name of letters, digits, '.', '_' and '-'", path);
+    return error("{}: its policy's name must consist of letters, digits, '.', '_' and '-'", path);
   const std::string name = described.name;
   if (allocator::find_policy(name) != nullptr)
     return error("{}: there is a policy {} already: give this one another name", path, name);
@@ -353,7 +354,7 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
       if (other.name == name)
         return error("{}: {} has a policy {} already", path, other.path, name);
   if (!is_line(described.summary) || !is_line(described.source))
-    return error("{}: policy {} has no summary and source of one line", path, name);
+    return error("{}: policy {} needs a summary and a source of one line each", path, name);
   const allocator::Policy* of =
       allocator::find_policy(described.kernel == nullptr ? "" : described.kernel);
   if (of == nullptr)
@@ -395,7 +396,7 @@ Result<const allocator::Policy*> load(const std::string& path) {
   const Result<std::string> bytes = read_file(file);
   if (!bytes.ok()) return bytes.error();
   if (is_cut_elf(*bytes))
-    return error("{}: is a library that has been cut short: copy or compile it again", path);
+    return error("{}: is a truncated library: copy or compile it again", path);
   Result<Library> library = Library::open(file);
   if (!library.ok()) return error("{}: {}", path, library.error().message);
   const auto interface = library->find<std::uint32_t()>("e4replay_plugin_interface");
@@ -403,9 +404,9 @@ Result<const allocator::Policy*> load(const std::string& path) {
       library->find<void(const e4replay::plugin::Host*, e4replay::plugin::Policy*)>(
           "e4replay_plugin_policy");
   if (interface == nullptr || describe == nullptr)
-    return error("{}: is a library, but no policy: it has no E4REPLAY_POLICY", path);
+    return error("{}: is a library, but not a policy: it does not define E4REPLAY_POLICY", path);
   if (interface() != e4replay::plugin::kInterface)
-    return error("{}: was made for plug-in interface {}, and this is {}: compile it again", path,
+    return error("{}: was made for plug-in interface {}, but this is {}: compile it again", path,
                  interface(), e4replay::plugin::kInterface);
   e4replay::plugin::Policy described;
   describe(&host(), &described);

@@ -58,7 +58,7 @@ class Composer {
       E4R_CHECK(use_extents());
     else
       return error(
-          "nothing says where space is free: give mb_groups, e2freefrag, or dumpe2fs without -h");
+          "no text says where space is free: give mb_groups, e2freefrag, or dumpe2fs without -h");
     for (GroupNumber group = 0; group < g_.groups; ++group) out_.free += count_clear(group);
     return std::move(out_);
   }
@@ -73,13 +73,13 @@ class Composer {
 
   Status check_sizes() const {
     if (texts_.extents && texts_.extents->blocks != g_.blocks_count)
-      return error("e2freefrag tells of {} blocks, and the file system has {}",
+      return error("e2freefrag reports {} blocks, but the file system has {}",
                    format_count(texts_.extents->blocks), format_count(g_.blocks_count));
     if (texts_.groups_count.value_or(0) > 0 && *texts_.groups_count != g_.groups)
-      return error("mb_stats tells of {} groups, and the file system has {}",
+      return error("mb_stats reports {} groups, but the file system has {}",
                    format_count(*texts_.groups_count), format_count(g_.groups));
     if (!texts_.groups.empty() && texts_.groups.back().number >= g_.groups)
-      return error("mb_groups has group {}, and the file system has {} groups",
+      return error("mb_groups has group {}, but the file system has {} groups",
                    texts_.groups.back().number, format_count(g_.groups));
     std::uint64_t free = 0;
     for (const MbGroup& line : texts_.groups) free += line.free;
@@ -101,8 +101,8 @@ class Composer {
             static_cast<std::uint32_t>(g_.to_clusters(block + 1 - g_.first_block(group)) - 1);
         if (bits::test(metadata[group], cluster))
           return error(
-              "block {} is free in dumpe2fs, and metadata in a new file system: mke2fs lays it out "
-              "otherwise",
+              "block {} is free in dumpe2fs, but metadata in a new file system: mke2fs lays out "
+              "this file system differently",
               block);
         bits::clear(out_.bitmaps[group], cluster);
       }
@@ -116,7 +116,7 @@ class Composer {
       const Histogram off = histogram_off();
       if (std::ranges::any_of(off, [](std::int64_t n) { return n != 0; }))
         return error(
-            "e2freefrag and dumpe2fs tell of different free extents: they are not of one "
+            "e2freefrag and dumpe2fs report different free extents: they are not from the same "
             "moment");
       out_.exact.emplace_back("free extents by size (e2freefrag)");
     }
@@ -129,10 +129,10 @@ class Composer {
       less += line.free < free ? 1 : 0;
     }
     if (less > 0)
-      out_.inexact.push_back(fmt::format(
-          "{} groups have less free space in mb_groups than in dumpe2fs, as preallocations do it: "
-          "the image has that of dumpe2fs",
-          format_count(less)));
+      out_.inexact.push_back(
+          fmt::format("{} groups have less free space in mb_groups than in dumpe2fs, probably "
+                      "because of preallocations: the image has the free space of dumpe2fs",
+                      format_count(less)));
     return {};
   }
 
@@ -245,12 +245,13 @@ class Composer {
       ++(done ? invented : left);
     }
     if (invented + left > 0)
-      out_.chosen.push_back(fmt::format(
-          "the free space of {} groups that mb_groups lacks: like random ones that it has",
-          format_count(invented + left)));
+      out_.chosen.push_back(
+          fmt::format("the free space of {} groups that mb_groups lacks: like that of random "
+                      "groups that it has",
+                      format_count(invented + left)));
     if (left > 0)
       out_.chosen.push_back(
-          fmt::format("of these, {} groups are empty: no line fitted", format_count(left)));
+          fmt::format("{} of these groups have no free space: no line fitted", format_count(left)));
     if (!texts_.extents) return {};
     std::uint64_t off = 0;
     for (const std::int64_t n : histogram_off()) off += static_cast<std::uint64_t>(std::abs(n));
@@ -294,7 +295,7 @@ class Composer {
     if (text.chunk_bytes > 0 && made.free_chunks == text.free_chunks)
       out_.exact.emplace_back("free chunks (e2freefrag)");
     else if (text.chunk_bytes > 0)
-      out_.inexact.push_back(fmt::format("{} chunks are free, and {} in e2freefrag",
+      out_.inexact.push_back(fmt::format("{} chunks are free, but {} in e2freefrag",
                                          format_count(made.free_chunks),
                                          format_count(text.free_chunks)));
     out_.chosen.emplace_back(

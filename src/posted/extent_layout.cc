@@ -56,8 +56,8 @@ Result<std::vector<std::uint64_t>> choose_lengths(const ExtentText& text, const 
     const ExtentText::Bucket& bucket = text.buckets[i];
     std::uint64_t count = bucket.extents, sum = bucket.blocks / ratio;
     if (bucket.blocks % ratio != 0)
-      return error("{} free blocks are no whole clusters of {} blocks", format_count(bucket.blocks),
-                   ratio);
+      return error("{} free blocks are not a whole number of clusters of {} blocks",
+                   format_count(bucket.blocks), ratio);
     const std::uint64_t least = std::max((bucket.least + ratio - 1) / ratio, shortest);
     const std::uint64_t most = std::min(bucket.most / ratio, longest);
     const auto pin = [&](std::uint64_t length) {
@@ -230,8 +230,8 @@ Result<ExtentLayout> lay_out_extents(const ExtentText& text, const Geometry& geo
     return out;
   }
   return error(
-      "there is no room for {} free extents of up to {} clusters beside the metadata of a "
-      "new file system",
+      "there is no room for {} free extents of up to {} clusters between the metadata of a new "
+      "file system",
       format_count(lengths.size()), format_count(lengths.front()));
 }
 

@@ -107,7 +107,7 @@ Result<ExtentText> read_extents(const std::vector<std::string>& lines) {
   std::uint64_t block_size = 0;
   E4R_CHECK(put_number(lines, "Blocksize", block_size));
   if (block_size < 1024 || block_size > 65536 || (block_size & (block_size - 1)) != 0)
-    return error("blocks of {} bytes: there are no such blocks", block_size);
+    return error("blocks of {} bytes: not a valid block size", block_size);
   out.block_size = static_cast<std::uint32_t>(block_size);
   E4R_CHECK(put_number(lines, "Total blocks", out.blocks));
   E4R_CHECK(put_number(lines, "Free blocks", out.free));
@@ -187,7 +187,7 @@ Status add_groups(std::string_view text, Texts& texts) {
   std::ranges::sort(groups, {}, &state::MbGroup::number);
   for (std::size_t i = 1; i < groups.size(); ++i)
     if (groups[i].number == groups[i - 1].number)
-      return error("group {} is there twice", groups[i].number);
+      return error("group {} is given twice", groups[i].number);
   texts.groups = std::move(groups);
   return {};
 }
@@ -231,7 +231,7 @@ Status add_text(std::string_view text, Texts& texts) {
     if (!texts.groups.empty()) return again("mb_groups");
     return prefix("mb_groups", add_groups(text, texts));
   } else {
-    return error("is no text of e2freefrag, dumpe2fs, mb_groups or mb_stats");
+    return error("is not the output of e2freefrag or dumpe2fs, nor mb_groups or mb_stats");
   }
   return {};
 }

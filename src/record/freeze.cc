@@ -127,7 +127,7 @@ Status Freeze::hear_of_guard() {
   if (got == sizeof outcome && outcome.failed == ETIMEDOUT) return too_long();
   if (got == sizeof outcome && outcome.failed == EBUSY)
     return error(
-        "{}: is frozen by somebody else (fsfreeze), or by a recorder that was killed (e4replay "
+        "{}: is frozen by another program (fsfreeze), or by a recorder that was killed (e4replay "
         "record --clean)",
         point_);
   if (got == sizeof outcome)
@@ -183,7 +183,7 @@ Status Freeze::end() {
   wait_for_guard();
   line_ = Fd();
   if (ended_ - began_ > most_) return too_long();
-  return done ? Status() : error("{}: was thawed by somebody else while it was read", point_);
+  return done ? Status() : error("{}: was thawed by another program while it was read", point_);
 }
 
 Freeze::~Freeze() {

@@ -96,7 +96,7 @@ class BpfReader final : public InputReader {
   Status set(const e4r_input_settings& settings) {
     bpf_map* map = section(".rodata");
     if (map == nullptr || bpf_map__set_initial_value(map, &settings, sizeof settings) != 0)
-      return error("the BPF program has no settings");
+      return error("the BPF program's settings are missing");
     return {};
   }
 

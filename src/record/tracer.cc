@@ -123,7 +123,7 @@ Status put_back(const InstanceName& gone, const std::string& place,
   if (gone.counts && !counts_for(known, gone.device_name, true))
     switch_stats(gone.device_name, false);
   E4R_CHECK(destroy(instance, name));
-  done.push_back(fmt::format("removed what {} had left", name));
+  done.push_back(fmt::format("removed what {} had left behind", name));
   return {};
 }
 
@@ -185,7 +185,7 @@ Status Instance::make(const std::string& place) {
   lock_ = lock(place + "/" + name, LOCK_EX | LOCK_NB);
   if (!lock_.is_open()) {
     tracefs_instance_free(std::exchange(instance_, nullptr));
-    return error("{}/{}: another recorder has it: record again", place, name);
+    return error("{}/{}: is used by another recorder: record again", place, name);
   }
   return tracefs_trace_off(instance_) == 0 ? Status()
                                            : error("cannot write tracefs: {}", errno_text(errno));
@@ -304,7 +304,7 @@ class TracefsTracer final : public Tracer {
 
   Status resize() {
     if (tracefs_instance_set_buffer_size(instance_.get(), buffer_kb_, -1) == 0) return {};
-    return error("cannot have {} KiB of trace buffer for each CPU: {}; give less with --buffer",
+    return error("cannot allocate {} KiB of trace buffer for each CPU: {}; give less with --buffer",
                  buffer_kb_, errno_text(errno));
   }
 

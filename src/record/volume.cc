@@ -217,7 +217,7 @@ Result<std::string> whole_file_behind(const std::string& device_name) {
     return error("{}: is not a loop device: --snapshot reflink copies the file of one",
                  device_name);
   if (read_attribute(loop + "offset") != "0")
-    return error("{}: shows a part of {} only: give --snapshot freeze", device_name, file);
+    return error("{}: shows only a part of {}: give --snapshot freeze", device_name, file);
   return file;
 }
 
@@ -247,7 +247,7 @@ Status OutputWatch::check() {
   struct stat st = {};
   if (!file_.is_open() || ::fstat(file_.get(), &st) != 0) return {};
   if (st.st_nlink == 0)
-    return error("{}: was removed while it was recorded: nothing is left of it", path_);
+    return error("{}: was removed during the recording: nothing is left of it", path_);
   const auto named = file_id(path_);
   if (named != file_id(st)) {
     std::error_code failed;
@@ -333,7 +333,7 @@ std::vector<std::string> VolumeWatch::compare(const VolumeState& now) {
   if (last_.is_ext4 && !now.is_ext4)
     out.emplace_back("is no longer an ext4 file system");
   else if (last_.is_ext4 && last_.made != now.made)
-    out.emplace_back("was made anew (mke2fs): the start image shows the file system before that");
+    out.emplace_back("was made again (mke2fs): the start image shows the file system before that");
   else if (last_.is_ext4 && last_.blocks != now.blocks)
     out.push_back(fmt::format("was resized from {} to {} blocks: a replay has {}", last_.blocks,
                               now.blocks, last_.blocks));
@@ -350,12 +350,12 @@ void VolumeWatch::compare_mounts(const VolumeState& now, std::vector<std::string
   }
   if (now.mount == 0) {
     if (began_mounted_)
-      out.emplace_back("was unmounted: what happens to it from here on may not be recorded");
+      out.emplace_back("was unmounted: what happens to it after that may not be recorded");
     return;
   }
   if (was_mounted_)
     out.emplace_back(
-        "was unmounted and mounted again: the kernel began anew, and a replay does not");
+        "was unmounted and mounted again: the kernel started over, but a replay does not");
   was_mounted_ = true;
 }
 

@@ -131,7 +131,7 @@ bool Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
 
 void Agreement::count_not_taken(const Op& op) {
   ++requests;
-  diverge(op, op.race, "kind", "no request: an earlier one has served this range");
+  diverge(op, op.race, "kind", "no request: an earlier request has served this range");
 }
 
 void Agreement::diverge(const Op& op, Race race, std::string fields, std::string modelled) {

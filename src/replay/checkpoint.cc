@@ -124,7 +124,7 @@ Result<Checkpoint> Checkpoint::take(OrderSearch& run, std::vector<std::uint32_t>
   allocator::Model& model = run.model();
   FsState& state = model.own_state();
   if (run.holds() || model.committing() || !state.discarding().empty())
-    return error("something is under way");
+    return error("an operation is in progress");
   if (state.groups_loaded() < state.group_count())
     for (std::uint32_t number = 0; number < state.group_count(); ++number)
       if (state.group(number).need_init && !state.group(number).corrupt)

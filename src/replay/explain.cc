@@ -191,7 +191,7 @@ void Explanation::end(const Decided& one) {
                      name_of(decision.inputs.size)));
   line("model    " + describe(decision));
   if (op.closing.seen) line("kernel   " + describe(op.closing));
-  if (one.forced) line("the kernel's result was put in place of the model's");
+  if (one.forced) line("the kernel's result replaced the model's");
   if (op.race != Race::none) line(std::string(race_text(op.race)));
 }
 

@@ -18,7 +18,7 @@ constexpr std::array kTable = {
     ContradictionInfo{"answers", &Contradictions::answers,
                       "answers that are not part of their result"},
     ContradictionInfo{"in_use", &Contradictions::in_use, "clusters handed out that were in use"},
-    ContradictionInfo{"not_in_use", &Contradictions::not_in_use, "frees of what is not in use"},
+    ContradictionInfo{"not_in_use", &Contradictions::not_in_use, "frees of clusters not in use"},
     ContradictionInfo{"transactions", &Contradictions::transactions, "commits out of turn"},
     ContradictionInfo{"strays", &Contradictions::strays,
                       "closing events or answers without a request"},

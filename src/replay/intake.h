@@ -41,7 +41,7 @@ struct ContradictionInfo {
 };
 [[nodiscard]] std::span<const ContradictionInfo> contradiction_table();
 
-// For example, "operations on inode 0: 1, frees of what is not in use: 2 (the first at event 17)".
+// For example, "operations on inode 0: 1, frees of clusters not in use: 2 (the first at event 17)".
 [[nodiscard]] std::string describe(const Contradictions& contradictions);
 
 // Checks every operation of a trace before it is applied to the state. An admitted operation names

@@ -42,7 +42,7 @@ std::string times_text(const allocator::DecisionTimes& times) {
   if (times.empty()) return {};
   return fmt::format(
       "decisions    {} ns on average, median {}, 99 % of them no more than {}\n"
-      "             (the kernel's code alone: no disk, one CPU, no other writer)\n",
+      "             (only the kernel's code: no disk, one CPU, no other writer)\n",
       format_count(*times.mean()), format_count(*times.percentile(0.5)),
       format_count(*times.percentile(0.99)));
 }

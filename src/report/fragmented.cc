@@ -36,13 +36,13 @@ std::string path_text(const FragmentedFile& file) {
 // Explains the list, and how to find paths that it lacks.
 std::string note(const FragmentedFiles& all) {
   std::string out = fmt::format(
-      "The {} of {} files that have most extents in any column; counted are blocks that the trace "
-      "allocated. ",
+      "The {} of {} files that have the most extents in any column, counting only blocks that the "
+      "trace allocated. ",
       format_count(all.files.size()), format_count(all.all));
   if (!all.has_paths)
     return out +
            "The image has no inodes, so no path is known: `find MOUNTPOINT -inum N` finds one.";
-  return out + "Paths are those at the start; (new): made while it was recorded.";
+  return out + "Paths are those at the start; (new): created during the recording.";
 }
 
 json::object pieces_json(const stats::FilePieces& file) {

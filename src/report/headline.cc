@@ -51,7 +51,7 @@ std::string against_first(const std::vector<HeadlineFigure>& figures, std::size_
   for (const HeadlineFigure& figure : figures)
     if (std::string part = against_first(figure, first, column); !part.empty())
       parts.push_back(std::move(part));
-  return parts.empty() ? "nothing is known to differ" : join(parts);
+  return parts.empty() ? "no difference is known" : join(parts);
 }
 
 // A statement that is the same for several policies is printed only once.
@@ -110,7 +110,7 @@ std::string why_text(const ReplayReport& report, const results::Outcome& run) {
     sentences.push_back(fmt::format("No rule explains the difference in {}.",
                                     figure == Figure::steps ? "steps" : "extents"));
   if (sentences.empty() && &run != &report.runs.front())
-    return fmt::format("There is no difference to {} to explain.",
+    return fmt::format("There is no difference from {} to explain.",
                        report.runs.front().policy->name);
   return fmt::format("{}", fmt::join(sentences, " "));
 }
@@ -164,8 +164,8 @@ std::string guesses_text(const ReplayReport& report) {
   if (counts.empty()) return {};
   return fmt::format(
       "The size of the file and whether it was open for writing were not recorded for {}: e4replay "
-      "chose values that go with the trace. Code that looks closer at them may decide otherwise "
-      "with the true ones, which `e4replay record --events full` records.",
+      "chose values consistent with the trace. Code that depends on the exact values may decide "
+      "differently with the true ones, which `e4replay record --events full` records.",
       join(counts));
 }
 

@@ -55,8 +55,9 @@ std::string searches(const ReplayReport& report) {
           "criteria", "Criteria.",
           "Which criteria ended searches, and what each took. A bar is as long as its total is "
           "large; groups and extents have one scale.") +
-      html_figure("cost", "Cost over the trace.",
-                  "Lines: the mean of each part of the trace. Hollow marks: its dearest request.") +
+      html_figure(
+          "cost", "Cost over the trace.",
+          "Lines: the mean of each part of the trace. Hollow marks: its costliest request.") +
       "</div>\n";
   if (const std::string past = past_last_text(report); !past.empty())
     out += fmt::format("<p class=\"note\">{}</p>\n", html_escape(past));
@@ -154,16 +155,16 @@ std::string told(const results::Outcome& run) {
                       run.policy->name, format_count(first.identical), format_count(first.requests),
                       share_text(first, first.identical));
   if (const replay::Divergence* parted = first.first_divergence())
-    return out + fmt::format("; they part at decision {}, in {}.", format_count(parted->decision),
-                             parted->fields);
+    return out + fmt::format("; they diverge at decision {}, in {}.",
+                             format_count(parted->decision), parted->fields);
   for (const Way& way : ways)
     if (const replay::Divergence* parted = way.agreement->first_divergence())
-      return out + fmt::format("; left to itself, the model parts from it at decision {}, in {}.",
+      return out + fmt::format("; free-running, the model diverges from it at decision {}, in {}.",
                                format_count(parted->decision), parted->fields);
   if ((run.groups && !run.groups->equal()) || (run.kernel_stats && !run.kernel_stats->equal()))
     return out + ", but its counters at the end are not.";
-  return out + (ways.size() == 1 ? ", left to itself from start to end."
-                                 : ", following it and left to itself from start to end.");
+  return out + (ways.size() == 1 ? ", free-running from start to end."
+                                 : ", following it and free-running from start to end.");
 }
 
 std::string headline(const ReplayReport& report, const results::Outcome& run) {
@@ -242,9 +243,8 @@ std::string key_of_decisions() {
       {"G/S/L@F",
        "an extent: group, first cluster in the group, length in clusters, and the place in "
        "the file that it is for; -1: no place"},
-      {"orig", "what the file asked for"},
-      {"goal",
-       "what was searched for in its stead; \u201cof N\u201d: a criterion shortened it from N"},
+      {"orig", "what was requested"},
+      {"goal", "what was searched for instead; \u201cof N\u201d: a criterion shortened it from N"},
       {"result", "what it got"},
       {"blks", "free extents examined"},
       {"grps", "groups scanned"},
@@ -264,7 +264,7 @@ std::string key_of_decisions() {
 std::string divergences(const Way& way) {
   const auto& all = way.agreement->divergences;
   if (all.empty()) return {};
-  std::string out = fmt::format("<h2>Where they part, {}</h2>\n", way.name);
+  std::string out = fmt::format("<h2>Where they diverge, {}</h2>\n", way.name);
   out += key_of_decisions() +
          "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"decisions that differ\">"
          "<table class=\"parted\">\n<thead><tr><th>decision</th><th>event</th><th>inode</th>"
@@ -289,10 +289,9 @@ std::string divergences(const Way& way) {
 
 std::string body(const results::Outcome& run) {
   const std::vector<Way> ways = ways_of(run);
-  std::string out =
-      "<h2>Decisions</h2>\n" +
-      html_figure("course", "Over the trace.", "The part of the decisions that is identical.") +
-      table(run) + kernel_account(run);
+  std::string out = "<h2>Decisions</h2>\n" +
+                    html_figure("course", "Over the trace.", "The share of identical decisions.") +
+                    table(run) + kernel_account(run);
   if (!run.explanation.empty())
     out +=
         "<h2>One decision</h2>\n<pre class=\"wide\">" + html_escape(run.explanation) + "</pre>\n";

@@ -126,8 +126,8 @@ std::vector<std::string> workload_text(const WorkloadFacts& workload) {
                   format_count(workload.files), format_count(workload.writers),
                   format_count(workload.requests), workload.policy)};
   out.push_back(workload.failed == 0
-                    ? "nothing failed for want of space"
-                    : fmt::format("failed for want of space: {}; not written: {} of {}",
+                    ? "nothing failed for lack of space"
+                    : fmt::format("failed for lack of space: {}; not written: {} of {}",
                                   format_count(workload.failed), format_size(workload.bytes_lost),
                                   format_size(workload.bytes_wanted)));
   if (workload.ignored.empty()) return out;
@@ -165,8 +165,8 @@ std::string cannot_show(const replay::Engine& followed) {
   const bool few = c.in_use <= all.allocated / kFew && c.not_in_use <= all.requests / kFew;
   if (few || followed.agreement().follows()) return {};
   return fmt::format(
-      "the trace does not fit the image: {} of {} clusters that were handed out were in use, "
-      "and {} frees were of what was not",
+      "the trace does not fit the image: {} of {} clusters that were handed out were in use, and "
+      "{} frees were of clusters that were not",
       format_count(c.in_use), format_count(all.allocated), format_count(c.not_in_use));
 }
 
@@ -197,10 +197,11 @@ std::string choice_text(const ReplayReport& report) {
                        report.release, choice.policy);
   const bool fits = std::ranges::find(choice.allowed, choice.policy) != choice.allowed.end();
   if (!fits)
-    return fmt::format("{} was chosen by agreement: it follows more than what Linux {} allows ({})",
-                       choice.policy, report.release, names);
+    return fmt::format(
+        "{} was chosen by agreement: it follows more decisions than the policies for Linux {} ({})",
+        choice.policy, report.release, names);
   if (choice.allowed.size() == 1) return {};
-  return fmt::format("{} was chosen by agreement among the policies that Linux {} allows: {}",
+  return fmt::format("{} was chosen by agreement among the policies for Linux {}: {}",
                      choice.policy, report.release, names);
 }
 
@@ -268,9 +269,9 @@ std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
   };
   add("last divergence, decision", "last_divergence", a.last_divergence);
   add("overlapping another thread", "races", a.races);
-  add("a locked group passed over", "skips", a.skips);
+  add("a locked group skipped", "skips", a.skips);
   add("decided at the answer", "decided_at_answer", a.late);
-  add("put right (resync)", "forced", a.forced);
+  add("corrected (resync)", "forced", a.forced);
   add("clusters in conflict", "conflicting_clusters", a.conflicts);
   return out;
 }
@@ -289,7 +290,7 @@ std::string stats_text(const results::Outcome& run) {
   std::string text =
       fmt::format("mb_stats: {} of {} counters equal", format_count(s.equal_ones()), s.compared);
   if (!s.open.empty())
-    text += fmt::format(", {} within what locked groups leave open", s.open.size());
+    text += fmt::format(", {} within the range that locked groups leave open", s.open.size());
   if (!s.missing.empty())
     text += fmt::format(" (missing in the kernel's text: {})", fmt::join(s.missing, ", "));
   if (!s.not_modelled.empty())

@@ -120,7 +120,7 @@ std::string alike(const ReplayReport& report) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", all[j].name);
     }
     if (!names.empty())
-      text += fmt::format("alike  {}, {}: every decision is the same\n", all[i].name, names);
+      text += fmt::format("same   {}, {}: every decision is the same\n", all[i].name, names);
   }
   return text;
 }
@@ -132,13 +132,13 @@ std::string partings(const ReplayReport& report) {
     if (!run.parting) continue;
     const results::Parting& p = *run.parting;
     if (p.decision == 0) {
-      text += fmt::format("alike  {}, {}: each search of {} requests, too\n", p.from,
+      text += fmt::format("same   {}, {}: also every search of {} requests\n", p.from,
                           run.policy->name, format_count(p.requests));
       continue;
     }
     const auto or_nothing = [](const std::string& what) { return what.empty() ? "nothing" : what; };
     text += fmt::format(
-        "parts  {} from {} at decision {}, behind {} requests of {}\n"
+        "diff   {} differs from {} at decision {}, after {} requests of {}\n"
         "         {}: {}\n         {}: {}\n",
         run.policy->name, p.from, p.decision, format_count(p.alike), format_count(p.requests),
         p.from, or_nothing(p.theirs), run.policy->name, or_nothing(p.made));
@@ -190,7 +190,7 @@ void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& ta
 std::string describe_left_out(const ReplayReport& report, const RowChoice& choice) {
   if (choice.left_out == 0) return {};
   return fmt::format("{} more rows{}: see them with --all\n", choice.left_out,
-                     columns(report).size() > 1 ? " are alike in all columns" : "");
+                     columns(report).size() > 1 ? " are the same in all columns" : "");
 }
 
 std::string size_kb(std::uint64_t kb) {
@@ -328,7 +328,7 @@ std::string verify_text(const ReplayReport& report) {
     // results.
     if (const auto* first =
             run.agreement && run.free_run ? run.free_run->first_divergence() : nullptr)
-      table.row({"  parts first at decision", format_count(first->decision)});
+      table.row({"  diverges at decision", format_count(first->decision)});
     if (run.free_run && !run.agreement) add_agreement(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);

@@ -42,7 +42,7 @@ std::string legend(const SpacePicture& picture, const TextForm& form) {
   const image::SuperblockInfo& geo = picture.superblock;
   const std::uint64_t bytes = picture.cells.front().blocks << geo.block_bits;
   const std::string each =
-      fmt::format("a sign is {} ({:.4g} groups)", format_size(bytes),
+      fmt::format("each character is {} ({:.4g} groups)", format_size(bytes),
                   static_cast<double>(picture.cells.front().blocks) / geo.blocks_per_group);
   if (form.shown == Shown::order)
     return each +
@@ -196,7 +196,7 @@ class Drawing {
   }
 
  private:
-  static constexpr std::string_view kHowFull = "How full: which part of the blocks is in use";
+  static constexpr std::string_view kHowFull = "How full: how much of the blocks is in use";
   static constexpr std::string_view kHowFragmented = "How fragmented: the longest free extent";
 
   static std::string how_full(const stats::SpaceCell& cell) {
@@ -310,7 +310,7 @@ std::string space_html(const SpacePicture& picture, std::uint32_t columns) {
                   size(picture.free_extents == 0 ? 0 : picture.free_blocks / picture.free_extents),
                   size(picture.longest));
   page.summary = fmt::format(
-      "<p class=\"note\">{} groups of {}; a square is {}, and tells its figures when the pointer "
+      "<p class=\"note\">{} groups of {}; a square is {}, and shows its figures when the pointer "
       "rests on it.{}</p>\n",
       format_count(picture.superblock.groups), size(picture.superblock.blocks_per_group),
       picture.cells.empty() ? "nothing" : size(picture.cells.front().blocks),

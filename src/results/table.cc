@@ -70,9 +70,9 @@ void add_tally(Rows& out) {
   out.push_back(tallied("requests more than recorded", "extra_requests", &Tally::extra,
                         Show::nonzero, Better::lower));
   out.push_back(tallied("recorded requests not needed", "absorbed_requests", &Tally::absorbed));
-  out.push_back(tallied("refused before the allocator", "refused_requests", &Tally::refused));
+  out.push_back(tallied("refused before allocation", "refused_requests", &Tally::refused));
   out.push_back(tallied("clusters freed", "freed_clusters", &Tally::freed_clusters));
-  out.push_back(tallied("frees of what is not in use", "bad_frees", &Tally::bad_frees));
+  out.push_back(tallied("frees of clusters not in use", "bad_frees", &Tally::bad_frees));
   out.push_back({.label = "requests outside the image",
                  .key = "bad_requests",
                  .of = [](Of o) { return o.aged ? Value() : Value(o.contradictions.outside); },
@@ -85,9 +85,9 @@ void add_tally(Rows& out) {
     row.names = {{Teller::review, key, review}};
     row.place = Place::cases;
   };
-  guessed("decided by a file size not recorded", "guessed_sizes", &Tally::guessed_sizes,
+  guessed("decided by an unrecorded file size", "guessed_sizes", &Tally::guessed_sizes,
           "by a guessed size");
-  guessed("decided by writers not recorded", "guessed_writers", &Tally::guessed_writers,
+  guessed("decided by unrecorded writers", "guessed_writers", &Tally::guessed_writers,
           "by guessed writers");
 }
 
@@ -374,7 +374,7 @@ std::vector<Row> table() {
   out.push_back(counter("", "served in full", "success", &KnownCounters::success, Show::nonzero));
   add_hits(out);
   add_steps(out);
-  add_per_criterion(out, "rungs left with nothing after all groups", "useless_loops", Better::lower,
+  add_per_criterion(out, "rungs that found nothing in any group", "useless_loops", Better::lower,
                     useless_loops);
   add_per_criterion(out, "bad suggestions", "bad_suggestions", Better::lower,
                     of_criterion<&PerCriterion::bad_suggestions>);

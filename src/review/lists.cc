@@ -114,10 +114,10 @@ void tell_guesses(Review& review) {
     Guesses guesses = guesses_of(review, value);
     if (guesses.of.empty()) continue;
     std::string text = fmt::format(
-        "{}: of {} requests, {} were decided by a file size that was not recorded, and {} by "
-        "whether the file was open for writing: e4replay chose values that go with the trace. A "
-        "change that looks closer at them may decide otherwise with the true ones, which `e4replay "
-        "record --events full` records",
+        "{}: of {} requests, {} depended on a file size that was not recorded, and {} on whether "
+        "the file was open for writing: e4replay chose values consistent with the trace. A change "
+        "that depends on the exact values may decide differently with the true ones, which "
+        "`e4replay record --events full` records",
         side->policy->name, format_count(guesses.requests), format_count(guesses.sizes),
         format_count(guesses.writers));
     told.push_back({std::move(text), std::move(guesses.of)});

@@ -137,7 +137,7 @@ Status run_in_turn(const ReviewOptions& options, Case& out, Run run) {
       if (turn > 0 && made->decisions_hash != runs.of[side].front().decisions_hash)
         note(out,
              fmt::format(
-                 "{} decides otherwise when it is asked again: its figures come from the first run",
+                 "{} decides differently in a second run: its figures are those of the first run",
                  of.policy->name));
       runs.of[side].push_back(*std::move(made));
     }

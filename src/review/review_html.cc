@@ -132,8 +132,9 @@ std::string alike_names(const Review& review) {
     names += fmt::format("{}<span id=\"case-{}\">{}</span>", names.empty() ? "" : ", ", i,
                          html_escape(review.cases[i].name));
   if (names.empty()) return {};
-  return fmt::format("<p class=\"note\">Every request was decided alike in {}: {}.</p>\n",
-                     alike_cases(review).size(), names);
+  return fmt::format(
+      "<p class=\"note\">Both made the same decision for every request in {}: {}.</p>\n",
+      alike_cases(review).size(), names);
 }
 
 std::string cases(const Review& review) {
@@ -159,8 +160,8 @@ std::string headline(const Review& review) {
   for (const Case& one : review.cases) answered += one.refused.empty() ? 1 : 0;
   const std::string failed = failures_text(review, Change::worse);
   return fmt::format(
-      "{}{} against {}: of {} cases, {} are decided alike; {} figures got worse by 1 % or more in "
-      "some case, {} got better",
+      "{}{} against {}: {} cases, {} with the same decisions; {} figures got worse by 1 % or more "
+      "in some case, {} got better",
       failed.empty() ? failed : failed + "; ", side_text(review.with), side_text(review.base),
       format_count(answered), format_count(alike_cases(review).size()),
       format_count(summaries_of(review, Change::worse).size()),

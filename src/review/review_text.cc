@@ -167,8 +167,8 @@ std::string cases_text(const Review& review) {
   std::string out;
   if (const auto alike = alike_cases(review); !alike.empty())
     out += wrap("",
-                words_of(fmt::format("Every request was decided alike in {}: {}.", alike.size(),
-                                     names_text(review, alike))),
+                words_of(fmt::format("Both made the same decision for every request in {}: {}.",
+                                     alike.size(), names_text(review, alike))),
                 2) +
            "\n";
   for (const Case& one : review.cases)

@@ -48,8 +48,7 @@ std::string side_text(const Side& side) {
   if (!side.settings.empty())
     out += fmt::format(" with {}", escape(fmt::format("{}", fmt::join(side.settings, ", "))));
   if (!side.file || side.file->release.empty())
-    return side.policy->compared_with().empty() ? out + " (no kernel was found to decide like this)"
-                                                : out;
+    return side.policy->compared_with().empty() ? out + " (never compared with a kernel)" : out;
   return out;
 }
 
@@ -79,7 +78,8 @@ std::string summary_text(const Review& review) {
                                 count_text(captures, "capture", "captures"), format_count(requests),
                                 count_text(aged, "file system", "file systems"));
   if (alike > 0)
-    out += fmt::format(" In {} of these {} they decide every request alike.", alike, answered);
+    out += fmt::format(" In {} of these {} they make the same decision for every request.", alike,
+                       answered);
   if (review.base.file && review.with.file && review.base.file->sum == review.with.file->sum &&
       review.base.settings == review.with.settings)
     out += " Both are the same code: their checksums are equal.";
@@ -90,9 +90,9 @@ std::string summary_text(const Review& review) {
   if (const auto lucky = std::ranges::count_if(review.cases, varies); lucky > 0)
     out += fmt::format(
         " In {}, requests of several writers overlap, and in other orders of them the recorded "
-        "policy's figures vary by the percentage that stands behind ±: a smaller change is luck.",
+        "policy's figures vary by the percentage after ±: a smaller change is luck.",
         count_text(static_cast<std::size_t>(lucky), "capture", "captures"));
-  out += fmt::format(" The lists have changes of {:.0f} % and more", 100 * kWorthTelling);
+  out += fmt::format(" The lists show changes of {:.0f} % or more", 100 * kWorthTelling);
   if (review.timed) out += fmt::format(", of times {:.0f} %", 100 * kWorthTellingOfTimes);
   return out + ", the largest first" + (review.timed ? ", times last." : ".");
 }
@@ -102,15 +102,15 @@ std::string times_note(const Review& review) {
   unsigned repeats = 1;
   for (const Case& one : review.cases) repeats = std::max(repeats, one.repeats);
   std::string out =
-      "Times are of the kernel's code alone, with one writer and no disk. Where both decide alike, "
-      "no time is given.";
+      "Times are those of the kernel's code only, with one writer and no disk. Where both make the "
+      "same decisions, no time is given.";
   if (repeats > 1)
     out += fmt::format(
         " Elsewhere a time is the median of {} runs in turn, and has changed if it differs by more "
         "than these runs differ and by more than noise.",
         repeats);
   if (!review.bands.empty())
-    out += fmt::format(" In {} decided alike, {}: that is noise.",
+    out += fmt::format(" In {} with the same decisions, {}: that is noise.",
                        count_text(review.bands.front().cases, "case", "cases"), bands_text(review));
   return out + fmt::format(
                    " The guest's clock ticks every {} ns: a difference of one tick does not count "
@@ -187,7 +187,8 @@ std::vector<std::size_t> alike_cases(const Review& review) {
 std::string inputs_note(const Review& review) {
   std::string out =
       "\"Followed\" is the share of the recorded decisions that the model of the recorded kernel "
-      "makes as well, from the same requests. It says what the answers for that capture are worth.";
+      "makes as well, from the same requests. It shows how far the results for that capture can be "
+      "trusted.";
   if (std::ranges::any_of(review.cases, &Case::aged))
     out +=
         " Random operations fill the aged file systems, the same ones for both, and no kernel "

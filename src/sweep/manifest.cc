@@ -234,7 +234,7 @@ std::string elements_differ(const json::value& found, const json::value& wanted,
     return fmt::format("its {} are {}, not {}", what, json_line(of_found), json_line(of_wanted));
   for (std::size_t i = 0; i < of_wanted.size(); ++i)
     if (found.get_array()[i] != wanted.get_array()[i])
-      return fmt::format("{} is no longer what it was ({})", json_line(of_wanted[i]), facts);
+      return fmt::format("{} has changed ({})", json_line(of_wanted[i]), facts);
   return {};
 }
 
@@ -349,7 +349,7 @@ Result<PointRange> range_of(std::string_view text, const Plan& plan) {
 Result<WholeManifest> whole_manifest(std::string_view text, std::string_view program) {
   E4R_TRY(json::object document, document_of(text));
   if (const json::value of = member(document, "program"); of != json::value(to_json(program)))
-    return error("is of {}, and this is {}", json_line(of), program);
+    return error("was made by {}, but this is {}", json_line(of), program);
   E4R_TRY(PlanSpec spec, spec_of(document));
   auto plan = make_plan(std::move(spec));
   if (!plan.ok() || member(document, "points") != json::value(plan->points.size()))

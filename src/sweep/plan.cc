@@ -37,7 +37,7 @@ Status add_values(std::string_view part, Axis& axis) {
   const auto step = parse_u64(colon == std::string_view::npos ? "1" : behind.substr(colon + 1));
   if (!from.ok() || !to.ok() || !step.ok())
     return error("{}: '{}' is not a range: give A..B or A..B:STEP", name, printable(part));
-  if (*step == 0) return error("{}: '{}': a step of 0 leads nowhere", name, part);
+  if (*step == 0) return error("{}: '{}': a step must not be 0", name, part);
   if (*from > *to) return error("{}: '{}' runs backwards: give {}..{}", name, part, *to, *from);
   if ((*to - *from) / *step >= kMostCombinations)
     return error("{}: '{}' has more than {} values", name, part, format_count(kMostCombinations));

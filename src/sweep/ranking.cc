@@ -155,8 +155,9 @@ Result<const results::Row*> find_metric(std::string_view key) {
   std::string known;
   for (const results::Row* metric : metrics())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", metric->key);
-  if (row != nullptr) return error("'{}' is neither better low nor high: there are {}", key, known);
-  return error("no figure '{}': there are {}", printable(key), known);
+  if (row != nullptr)
+    return error("neither direction of '{}' is better: choose from {}", key, known);
+  return error("no figure '{}': choose from {}", printable(key), known);
 }
 
 results::Value figure(const Figures& figures, std::size_t index, const results::Row& row) {
@@ -233,10 +234,10 @@ std::string ranking_text(const Plan& plan, const Figures& figures, const results
     text += table_of(plan, ranking, equal_points(plan, figures, ranking), columns, most) + "\n";
   }
   return text + fmt::format(
-                    "*: no point beats it in one without losing in the other: cost of searches "
-                    "({} + {}), pieces of files ({})\n"
-                    "equal: points of the policy with the same figures; the one shown changes "
-                    "least of what was recorded\n",
+                    "*: no point is better in one of these without being worse in the other: cost "
+                    "of searches ({} + {}), pieces of files ({})\n"
+                    "equal: points of the policy with the same figures; the one shown differs "
+                    "least from the recorded settings\n",
                     kCostRows[0], kCostRows[1], kFragmentationRow);
 }
 

@@ -172,8 +172,8 @@ Result<bool> holds_sweep(const std::string& directory, bool resume) {
   E4R_TRY(const std::vector<std::string> names, names_in(directory));
   if (!resume && !names.empty())
     return error(
-        "{}: is not empty: --resume goes on with the sweep in it, or give another "
-        "directory with -o",
+        "{}: is not empty: continue the sweep in it with --resume, or give another directory with "
+        "-o",
         directory);
   if (has(names, kManifest)) return true;
   if (!std::ranges::all_of(names, is_leftover))
@@ -202,7 +202,7 @@ Result<Fd> lock_directory(const std::string& directory) {
   Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return error("{}: {}", directory, errno_text(errno));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-    return error("{}: another sweep is at work in it", directory);
+    return error("{}: is in use by another sweep", directory);
   return fd;
 }
 
@@ -255,7 +255,7 @@ Result<Finished> Store::look(const std::string& directory, const std::string& ma
   const std::string path = fmt::format("{}/{}", directory, kManifest);
   E4R_TRY(const std::string found, read_file(path));
   if (const Status same = same_sweep(found, manifest); !same.ok())
-    return error("{}: is of another sweep: {}; give another directory with -o", path,
+    return error("{}: belongs to another sweep: {}; give another directory with -o", path,
                  same.error().message);
   E4R_CHECK(take_files(directory, plan, range, out));
   return out;
@@ -350,7 +350,7 @@ Result<Joined> join(const std::vector<std::string>& directories, std::string_vie
       out.plan = whole->plan;
       out.finished.lines.resize(out.plan.points.size());
     } else if (const Status same = same_sweep(whole->text, out.manifest); !same.ok()) {
-      return error("{}: is of another sweep than {}: {}", path, directories.front(),
+      return error("{}: belongs to another sweep than {}: {}", path, directories.front(),
                    same.error().message);
     }
     if (const Status taken = take_part(directory, manifest, out.plan, out.finished); !taken.ok())
@@ -408,9 +408,10 @@ std::string slurm_script(const Jobs& jobs) {
   return "#!/bin/sh\n#SBATCH --job-name=e4replay-sweep\n" +
          fmt::format("#SBATCH --array=1-{}\n", jobs.jobs) +
          "#SBATCH --requeue\n#SBATCH --output=/dev/null\n" +
-         heading(jobs, "give this to sbatch; a job that is run again goes on.") +
-         "# What a job says is in log-N beside its part-N. When all have ended, sh with this file\n"
-         "# joins the parts, or says what is missing.\nset -eu\n" +
+         heading(jobs, "give this to sbatch; a job that is run again continues.") +
+         "# The output of a job is in log-N next to its part-N. When all jobs have ended,\n"
+         "# running this file with sh joins the parts, or says what is missing.\n"
+         "set -eu\n" +
          fmt::format("if [ -z \"${{SLURM_ARRAY_TASK_ID:-}}\" ]; then\n    exec {}\nfi\n",
                      merge_command(jobs)) +
          "job=$SLURM_ARRAY_TASK_ID\n" + arithmetic(jobs) +
@@ -422,7 +423,8 @@ std::string slurm_script(const Jobs& jobs) {
 // -q: parallel passes words to a shell, and the script's name may contain blanks.
 std::string parallel_script(const Jobs& jobs) {
   return "#!/bin/sh\n" +
-         heading(jobs, "runs them with GNU parallel and joins the parts; run again, it goes on.") +
+         heading(jobs,
+                 "runs them with GNU parallel and joins the parts; if run again, it continues.") +
          "set -eu\n" +
          fmt::format(
              "if [ $# -eq 0 ]; then\n    mkdir -p {0}\n    seq {1} | parallel -q sh \"$0\"\n",

@@ -182,7 +182,7 @@ std::string cards(const Plan& plan, const Figures& figures, const Advice& advice
   name(advice.cheapest, "cheapest searches");
   if (advice.files) name(advice.fewest, "fewest extents");
   if (advice.recorded) name(*advice.recorded, "recorded settings");
-  name(advice.dearest, "dearest searches");
+  name(advice.dearest, "costliest searches");
   std::string out = "<div class=\"cards\">\n";
   for (auto& [index, title] : named) {
     title[0] = static_cast<char>(std::toupper(title[0]));
@@ -287,8 +287,8 @@ std::string plots(const Plan& plan) {
            "</div>\n<div class=\"plot\" id=\"heat\"></div>\n";
   return out + "<h2>Cost of searches against pieces of files</h2>\n" +
          report::html_figure("pareto", "All points.",
-                             "To the left: cheaper; further down: fewer extents. The line joins "
-                             "those that no other point beats in both.");
+                             "To the left: cheaper; further down: fewer extents. The line connects "
+                             "the points that no other point beats in both.");
 }
 
 }  // namespace

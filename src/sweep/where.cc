@@ -40,7 +40,7 @@ ConditionNames names_of(const Vocabulary& known) {
     const auto found = std::ranges::find(known.tunables, name);
     if (found != known.tunables.end())
       return static_cast<std::size_t>(found - known.tunables.begin());
-    return error("'{}' is neither a number nor a tunable that --set gives{}", printable(name),
+    return error("'{}' is neither a number nor a tunable set with --set{}", printable(name),
                  known.tunables.empty() ? std::string(": it gives none")
                                         : ": it gives " + list_names(known.tunables));
   };

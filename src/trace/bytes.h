@@ -94,7 +94,7 @@ class UnpackLimit {
     if (any_ || plain_ <= kFree || plain_ / kRatio <= stored_) return {};
     return error(
         "{}: its first {} bytes unpack to {} or more, {} times their size, which no recording "
-        "does: --any-ratio (in Python: any_ratio=True) reads it all the same",
+        "does: --any-ratio (in Python: any_ratio=True) reads it anyway",
         name, stored_, plain_, plain_ / (stored_ == 0 ? 1 : stored_));
   }
 

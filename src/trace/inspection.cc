@@ -64,7 +64,7 @@ std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
   std::vector<std::string> out = not_understood(s);
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
   using enum EventKind;
-  if (s.lost_any()) out.emplace_back("events were lost, so the trees are wrong from there on");
+  if (s.lost_any()) out.emplace_back("events were lost, so the trees are wrong after that");
   if (none(es_shrink_scan_enter))
     out.emplace_back("no ext4_es_shrink_scan_enter: the shrinker was not called, or not recorded");
   if (none(es_shrink_scan_exit) && none(es_shrink))
@@ -103,8 +103,8 @@ std::vector<std::string> missing_kinds(const TraceSummary& s) {
         "blocks are freed without ext4_free_blocks, so it is not known whose they were");
   if (none(commit_flushing) || none(end_commit))
     out.emplace_back(
-        "no jbd2_commit_flushing and jbd2_end_commit, so it is not known when freed blocks become "
-        "usable");
+        "jbd2_commit_flushing or jbd2_end_commit is missing, so it is not known when freed blocks "
+        "become usable");
   if (none(allocate_inode))
     out.emplace_back(
         "no ext4_allocate_inode: the answer is right only if no inode was created during the "
@@ -119,7 +119,7 @@ std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s,
   if (is_of_shrinker(s)) return shrinker_obstacles(s);
   std::vector<std::string> out = not_understood(s);
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
-  if (s.lost_any()) out.emplace_back("events were lost, so the state is wrong from there on");
+  if (s.lost_any()) out.emplace_back("events were lost, so the state is wrong after that");
   if (none(EventKind::request_blocks))
     out.emplace_back("no ext4_request_blocks: there is nothing to replay");
   if (!known.every_event) std::ranges::copy(missing_kinds(s), std::back_inserter(out));

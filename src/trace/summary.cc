@@ -98,7 +98,7 @@ std::vector<std::string> not_understood(const TraceSummary& s) {
   say(flags, "{} flag names are unknown and were left out");
   say(fields, "{} events have fields that this program does not know, which were left out");
   say(s.unknown_criteria, "{} searches name a criterion that this program does not know");
-  say(s.damaged, "at {} places data are damaged or missing, and were passed over");
+  say(s.damaged, "at {} places data are damaged or missing, and were skipped");
   say(s.without_cpu,
       "{} events do not say their CPU, which decides where streams and preallocations are: print "
       "it too (`perf script -F comm,tid,cpu,time,event,trace`)");

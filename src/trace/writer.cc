@@ -136,7 +136,7 @@ std::string_view strip_zst(std::string_view name) {
 
 Status TraceWriter::check_name(const std::string& path) {
   if (strip_zst(path).ends_with(".e4t") || strip_zst(path).ends_with(".txt")) return {};
-  return error("{}: name the output .e4t or .txt, with .zst behind it to compress", path);
+  return error("{}: name the output .e4t or .txt, followed by .zst to compress it", path);
 }
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const OutputName& name) {

@@ -105,7 +105,7 @@ class Tokens {
     const auto length = static_cast<std::size_t>(
         std::find_if_not(rest.begin(), rest.end(), is_word) - rest.begin());
     if (length > 0) return take(Kind::word, length);
-    return at(at_ + 1, fmt::format("'{}' means nothing here{}", printable(rest.substr(0, 1)),
+    return at(at_ + 1, fmt::format("'{}' is unexpected here{}", printable(rest.substr(0, 1)),
                                    hint(rest.front())));
   }
 
@@ -143,7 +143,7 @@ class Parser {
     E4R_CHECK(advance());
     E4R_TRY(Tree tree, one_of());
     if (token_.kind == Kind::close) return at(token_.at, "there is no '(' for this ')'");
-    if (token_.kind != Kind::end) return at(token_.at, "&& or || is missing in front of this");
+    if (token_.kind != Kind::end) return at(token_.at, "&& or || is missing before this");
     return tree;
   }
 

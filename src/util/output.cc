@@ -82,7 +82,7 @@ Result<OutputPlace> follow(const std::string& name) {
   place.is = S_ISREG(behind.st_mode) ? OutputPlace::Is::regular : OutputPlace::Is::opened;
   if (found) return place;
   if (place.is == OutputPlace::Is::regular)
-    return error("{}: is a link that cannot be followed to a name: give the file's own", name);
+    return error("{}: is a link that leads to no file name: give the file's own name", name);
   place.target = name;
   return place;
 }
@@ -93,7 +93,7 @@ std::string kind_of(mode_t mode) {
   if (S_ISCHR(mode)) return "a character device";
   if (S_ISFIFO(mode)) return "a FIFO";
   if (S_ISSOCK(mode)) return "a socket";
-  return "no regular file";
+  return "not a regular file";
 }
 
 Status check_type(const std::string& name, const OutputPlace& place, OutputKind kind) {
@@ -122,7 +122,7 @@ Status check_identity(const OutputName& name, const OutputPlace& place) {
                : error("{}: is {}, which the same command reads: give another name to write to",
                        name.path(), input->path);
   if (const auto loops = loop_devices_of(id); !loops.empty())
-    return error("{}: is the file behind /dev/{}: give another name to write to", name.path(),
+    return error("{}: is the backing file of /dev/{}: give another name to write to", name.path(),
                  loops.front());
   return {};
 }
@@ -253,7 +253,7 @@ Result<Fd> open_through(const OutputName& name, const OutputPlace& place, int mo
   }
   Fd fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | more, 0600));
   if (!fd.is_open() && errno == ENXIO && more != 0)
-    return error("{}: nobody reads from it: start its reader first", name.path());
+    return error("{}: has no reader: start its reader first", name.path());
   struct stat st = {};
   if (!fd.is_open() || ::fstat(fd.get(), &st) != 0)
     return error("cannot write {}: {}", name.path(), errno_text(errno));
@@ -280,7 +280,7 @@ Status Outputs::writes(const std::string& path, OutputKind kind) {
   const auto other =
       std::ranges::find(written_, identity, &std::pair<std::string, std::string>::first);
   if (other != written_.end())
-    return error("{} and {} are one place: give each output a name of its own", other->second,
+    return error("{} and {} are the same file: give each output a name of its own", other->second,
                  path);
   written_.emplace_back(identity, path);
   return {};
@@ -312,7 +312,7 @@ Result<Output> Output::create_growing(const OutputName& name) {
   }
   out.fd_ = Fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!out.fd_.is_open() && errno == EEXIST)
-    return error("{}: is there already: remove it, or give another name with -o", name.path());
+    return error("{}: exists already: remove it, or give another name with -o", name.path());
   if (!out.fd_.is_open()) return out.fail(errno);
   // On a file system without locks, readers take the unfinished file for a truncated one.
   (void)::flock(out.fd(), LOCK_EX | LOCK_NB);

@@ -201,9 +201,10 @@ void Metrics::add_health(std::vector<MetricFamily>& out) const {
     const Counter* const found = find(key, "");
     return found == nullptr ? 0 : found->value();
   };
-  MetricLabels& info = add("watch", MetricType::info, "", "The watch, and the running kernel.", 1)
-                           .samples.front()
-                           .labels;
+  MetricLabels& info =
+      add("watch", MetricType::info, "", "Information about the watch and the running kernel.", 1)
+          .samples.front()
+          .labels;
   info.emplace_back("kernel", last_.kernel);
   info.emplace_back("version", version_);
   gauge("following", "", "1 if the kernel is followed, 0 while a start image is missing.",
@@ -212,7 +213,7 @@ void Metrics::add_health(std::vector<MetricFamily>& out) const {
           counted(kDecisions));
   counter("identical_decisions", "", "Decisions that the kernel's model made identically.",
           counted(kIdentical));
-  gauge("delay_seconds", "seconds", "How far the figures are behind the kernel.", last_.behind_s);
+  gauge("delay_seconds", "seconds", "How far the figures lag behind the kernel.", last_.behind_s);
   counter("events", "", "Events that were read from the kernel.", counted(kEvents));
   counter("lost_events", "", "Events that the kernel dropped.", static_cast<double>(last_.lost));
   gauge("backlog_bytes", "bytes", "Memory of events that wait or are kept.",
@@ -227,7 +228,7 @@ void Metrics::add_health(std::vector<MetricFamily>& out) const {
           static_cast<double>(last_.lazy_init->groups_left));
   MetricFamily& anew = family_of(out, fmt::format("{}new_start_images", kPrefix));
   anew.type = MetricType::counter;
-  anew.help = "New start images, by why the old one did not serve any more.";
+  anew.help = "New start images, by the reason why the old one could no longer be used.";
   for (const auto& [reason, name] : kAnew) {
     MetricLabels labels = this->labels();
     labels.emplace_back("reason", name);

@@ -160,7 +160,7 @@ class Page {
           "  q, Ctrl-C     end", "  ?             show or hide this help",
           "  o             choose the columns of both tables",
           "  s             sort requests by steps, groups, extents or time",
-          "  f             freeze the picture, or go on",
+          "  f             freeze the page, or continue",
           "  w             write the figures as JSON to a file in the working directory",
           "  c             write a capture of the last minutes (--keep)"})
       add({{line, Style::plain}});
@@ -242,7 +242,7 @@ class Page {
            {" " + padded(sparkline(values, width, view_.ascii), width), style},
            {fmt::format(" {:>{}}", figure_text(most), kFigure), Style::faint}});
     };
-    heading("requests/s, and groups/req of each; at the right the highest");
+    heading("requests/s, and groups/req of each; the highest value is on the right");
     line("requests/s", Style::recorded, picture_->columns.front().rates,
          [](const Rates& one) { return one.requests; });
     for (std::size_t i = 0; i < picture_->columns.size(); ++i) {
@@ -330,7 +330,7 @@ class Page {
     const bool inodes = view_.columns >= 100;
     heading(fmt::format(
         "{} {:>7} {:>6} {:>7} {:>8}  {:<10}{} file",
-        padded(fmt::format("took most by {}", kNames[static_cast<std::size_t>(view_.sort)]),
+        padded(fmt::format("costliest by {}", kNames[static_cast<std::size_t>(view_.sort)]),
                kProcessWidth),
         "pid", "groups", "extents", "clusters", "ended by", inodes ? "     inode" : ""));
     for (const CostlyRequest& one : all) {

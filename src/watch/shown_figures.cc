@@ -31,7 +31,7 @@ Result<const Row*> find_figure(std::string_view key) {
   std::string known;
   for (const Row& row : results::rows(Teller::watch))
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.key);
-  return error("no figure '{}': there are {}", printable(key), known);
+  return error("no figure '{}': choose from {}", printable(key), known);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Result<ShownFigures> ShownFigures::parse(std::string_view keys) {
     const std::size_t comma = keys.find(',');
     const std::string_view key = trim(keys.substr(0, comma));
     E4R_TRY(const Row* const row, find_figure(key));
-    if (out.has(*row)) return error("'{}' is there twice", key);
+    if (out.has(*row)) return error("'{}' is given twice", key);
     out.rows_.push_back(row);
     more = comma != std::string_view::npos;
     if (more) keys.remove_prefix(comma + 1);

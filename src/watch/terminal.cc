@@ -121,7 +121,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     return error("TERM names no terminal that can show a page");
   ::setlocale(LC_CTYPE, "");
   SCREEN* const screen = ::newterm(nullptr, stdout, stdin);
-  if (screen == nullptr) return error("TERM={}: there is no such terminal here", kind);
+  if (screen == nullptr) return error("TERM={}: unknown terminal", kind);
   return std::unique_ptr<Terminal>(std::make_unique<NcursesTerminal>(screen));
 }
 

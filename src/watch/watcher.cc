@@ -166,11 +166,12 @@ Status Watcher::pump() {
 void Watcher::keep_up() {
   if (pursuit_->has_ended())
     return begin_anew(pursuit_->events_were_lost() ? Anew::events_lost : Anew::failed,
-                      "the thread was lost: " + pursuit_->why());
+                      "lost track of the kernel: " + pursuit_->why());
   const Backlog::State state = pursuit_->backlog().state();
   if (state.bytes >= kMostBytes)
-    return begin_anew(Anew::backlog_full, fmt::format("the thread was lost: {} of events waited",
-                                                      format_size(state.bytes)));
+    return begin_anew(Anew::backlog_full,
+                      fmt::format("lost track of the kernel: {} of events were waiting",
+                                  format_size(state.bytes)));
   if (behind_ns() <= kShedNs)
     behind_since_.reset();
   else if (!behind_since_)

@@ -39,8 +39,9 @@ Result<When> When::parse(const std::string& text,
   names.figure = [&out](std::string_view wanted) -> Result<std::size_t> {
     const auto found = std::ranges::find(out.figures_, wanted, &Figure::name);
     if (found != out.figures_.end()) return static_cast<std::size_t>(found - out.figures_.begin());
-    return error("'{}' is neither a number nor a figure: the document of --json has their names",
-                 printable(wanted));
+    return error(
+        "'{}' is neither a number nor the name of a figure: the document of --json has their names",
+        printable(wanted));
   };
   E4R_TRY(out.condition_, Condition::parse(condition, names));
   return out;

@@ -51,21 +51,21 @@ TEST(Profile, SaysWhatIsWrongAndWhere) {
     return profile.ok() ? "nothing" : profile.error().message;
   };
   EXPECT_EQ(message("size 1 1\nsize x 1\n"),
-            "mine: line 2: give a number of 0 or more behind 'size'");
-  EXPECT_EQ(message("size 1\n"), "mine: line 1: give a weight behind 'size 1'");
+            "mine: line 2: give a number of 0 or more after 'size'");
+  EXPECT_EQ(message("size 1\n"), "mine: line 1: give a weight after 'size 1'");
   EXPECT_EQ(message("size 2 1\nsize 2 1\n"), "mine: line 2: size 2 does not come after 2");
-  EXPECT_EQ(message("size 1 -1\n"), "mine: line 1: give a weight behind 'size 1'");
-  EXPECT_EQ(message("size nan 1\n"), "mine: line 1: give a number of 0 or more behind 'size'");
+  EXPECT_EQ(message("size 1 -1\n"), "mine: line 1: give a weight after 'size 1'");
+  EXPECT_EQ(message("size nan 1\n"), "mine: line 1: give a number of 0 or more after 'size'");
   EXPECT_EQ(
       message("color 1\n"),
-      "mine: line 1: unknown word 'color': known are size, age, append, rewrite, sync, punch");
+      "mine: line 1: unknown word 'color': choose from size, age, append, rewrite, sync, punch");
   EXPECT_EQ(message("append 2\n"),
             "mine: line 1: append 2 is not a share of the operations: give 0 to 1");
   EXPECT_EQ(message("sync 0\n"), "mine: line 1: sync 0: give at least 1 operation");
-  EXPECT_EQ(message("age 1 1 1\n"), "mine: line 1: '1' is too much");
-  EXPECT_EQ(message("age 1 1\n"), "mine: has no sizes of files: give lines such as 'size 4096 10'");
-  EXPECT_EQ(message("size 1 1\n"), "mine: has no ages of files: give lines such as 'age 10 1'");
-  EXPECT_EQ(message("size 0 5\nsize 9 0\nage 1 1\n"), "mine: has empty files only");
+  EXPECT_EQ(message("age 1 1 1\n"), "mine: line 1: unexpected '1' at the end");
+  EXPECT_EQ(message("age 1 1\n"), "mine: has no file sizes: give lines such as 'size 4096 10'");
+  EXPECT_EQ(message("size 1 1\n"), "mine: has no file ages: give lines such as 'age 10 1'");
+  EXPECT_EQ(message("size 0 5\nsize 9 0\nage 1 1\n"), "mine: has only empty files");
   EXPECT_EQ(message("size 1e16 1\nage 1 1\n"), "mine: has files of 1e+16 bytes");
   EXPECT_EQ(message("size 9 1\nage 0 1\n"),
             "mine: has only files of age 0: give lines such as 'age 10 1'");

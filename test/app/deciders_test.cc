@@ -21,7 +21,7 @@ TEST(ParsePolicy, TakesNamesAndAliases) {
 TEST(ParsePolicy, NamesAllThereAreForOneThatIsNone) {
   const auto none = parse_policy("best");
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().message.rfind("unknown policy 'best': known are ", 0), 0u);
+  EXPECT_EQ(none.error().message.rfind("unknown policy 'best': choose from ", 0), 0u);
   for (const allocator::Policy* policy : allocator::policies())
     EXPECT_NE(none.error().message.find(fmt::format(" {},", policy->name)), std::string::npos)
         << none.error().message;

@@ -132,7 +132,7 @@ TEST(Capture, IsNotWrittenOverAFile) {
   const std::string path = write(dir, some_events(1), false);
   const auto again = CaptureWriter::create(path);
   ASSERT_FALSE(again.ok());
-  EXPECT_NE(again.error().message.find("is there already"), std::string::npos);
+  EXPECT_NE(again.error().message.find("exists already"), std::string::npos);
 }
 
 // A file damaged anywhere is refused, or reading its events gives an Error. A file truncated

@@ -28,7 +28,7 @@ export -f run
 (cd "$work" && bash -c "$(cat "$case_dir/cmd")") >"$work.out" 2>&1 </dev/null || true
 sed -E -e "s#$tune2fs_lazy#tune2fs-lazy#g; s#$mke2fs_lazy#mke2fs-lazy#g" \
     -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$traces/?##g; s#$work/?##g" \
-    -e "s/(unknown policy '[^']*': known are ).*/\1.../" \
+    -e "s/(unknown policy '[^']*': choose from ).*/\1.../" \
     -e '/^time, s/s/ +[0-9]+\.[0-9]+/ T/g' \
     -e 's/("(ready_s|elapsed_s|requests_per_s)": )[0-9.e+-]+/\1"T"/' "$work.out" >"$work.got"
 rm -f "$work.out"

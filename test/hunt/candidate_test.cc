@@ -121,7 +121,7 @@ TEST(HuntObjective, IsAFigureThatIsBetterOneWay) {
   for (const char* key : {"", "requests", "hits/cr0", "files"}) {
     const auto none = find_objective(key);
     ASSERT_FALSE(none.ok()) << key;
-    EXPECT_NE(none.error().message.find("known are steps, ns, "), std::string::npos);
+    EXPECT_NE(none.error().message.find("choose from steps, ns, "), std::string::npos);
   }
 }
 

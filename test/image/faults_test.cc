@@ -119,7 +119,7 @@ TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
   ASSERT_TRUE(image.ok()) << image.error().message;
   EXPECT_TRUE(image->bad_groups().empty());
   ASSERT_EQ(image->warnings().size(), 1u);
-  EXPECT_NE(image->warnings().front().find("calls metadata free (3 clusters in all)"),
+  EXPECT_NE(image->warnings().front().find("marks metadata as free (3 clusters in total)"),
             std::string::npos)
       << image->warnings().front();
   for (GroupNumber g = 0; g < good_.size(); ++g) {

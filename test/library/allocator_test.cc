@@ -134,7 +134,7 @@ TEST_F(LibraryAllocator, SaysThatThereIsNoSpace) {
 
 TEST_F(LibraryAllocator, RefusesRequestsThatNoFileSystemMakes) {
   EXPECT_NE(error_of(large(0, 1)).find("inode 0"), std::string::npos);
-  EXPECT_NE(error_of(large(12, 0)).find("a request of 0 clusters"), std::string::npos);
+  EXPECT_NE(error_of(large(12, 0)).find("a request for 0 clusters"), std::string::npos);
   EXPECT_NE(error_of(large(12, 32769)).find("1 to 32768"), std::string::npos);
   Request request = large(12, 100);
   request.logical = 0xffffffff;
@@ -167,7 +167,7 @@ TEST_F(LibraryAllocator, RefusesToFreeWhatCannotBe) {
 TEST_F(LibraryAllocator, IsNotMadeOfAnUnknownPolicyOrSetting) {
   const auto policy = Allocator::create(image(), {.policy = "best"});
   ASSERT_FALSE(policy.ok());
-  EXPECT_EQ(policy.error().message.rfind("unknown policy 'best': known are linear, el8", 0), 0u)
+  EXPECT_EQ(policy.error().message.rfind("unknown policy 'best': choose from linear, el8", 0), 0u)
       << policy.error().message;
   const auto name = Allocator::create(image(), {.settings = {"mb_none=1"}});
   ASSERT_FALSE(name.ok());

@@ -148,7 +148,7 @@ TEST_F(LibraryRecording, OfOtherFilesIsAnError) {
   };
   EXPECT_NE(error(file("none"), "").find("No such file"), std::string::npos);
   EXPECT_NE(error(image(), "").find("is not a capture (.e4c)"), std::string::npos);
-  EXPECT_NE(error(trace(), image()).find("give the start image first"), std::string::npos);
+  EXPECT_NE(error(trace(), image()).find("give the start image before"), std::string::npos);
   std::ofstream(file("bad.e4c")) << "E4CAPTURE" << std::string(1000, '\0');
   EXPECT_NE(error(file("bad.e4c"), ""), "");
   std::string damaged;

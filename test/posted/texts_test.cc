@@ -88,14 +88,15 @@ TEST(PostedTexts, MbStatsSayHowManyGroupsThereAre) {
 }
 
 TEST(PostedTexts, SaysWhatIsWrong) {
-  EXPECT_EQ(mistake_in("hello\n"), "is no text of e2freefrag, dumpe2fs, mb_groups or mb_stats");
+  EXPECT_EQ(mistake_in("hello\n"),
+            "is not the output of e2freefrag or dumpe2fs, nor mb_groups or mb_stats");
   std::string text = kExtents;
   text.replace(text.find("             4    0.40"), 14, "            40");
   EXPECT_EQ(mistake_in(text), "as e2freefrag: 2 extents of 2 to 3 blocks cannot have 40 blocks");
   EXPECT_EQ(mistake_in(kExtents.substr(0, kExtents.size() - 60)).substr(0, 53),
             "as e2freefrag: the histogram has 2 extents with 4 blo");
   EXPECT_EQ(mistake_in(std::string(kGroups) + "#1 : 0 0 0 [ 0 ]\n"),
-            "as mb_groups: group 1 is there twice");
+            "as mb_groups: group 1 is given twice");
   Texts twice;
   ASSERT_TRUE(add_text(kGroups, twice).ok());
   EXPECT_FALSE(add_text(kGroups, twice).ok());

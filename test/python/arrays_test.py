@@ -99,14 +99,14 @@ class Refused(unittest.TestCase):
         for words, call in (
                 ("/none: No such file or directory", lambda: e4replay.Image("/none")),
                 ("/none: No such file or directory", lambda: e4replay.Capture("/none")),
-                ("unknown policy 'nobody': known are", lambda: churn().replay(["nobody"])),
-                ("unknown tunable 'mb_none': known are", lambda: churn().replay(["legacy"], mb_none=1)),
+                ("unknown policy 'nobody': choose from", lambda: churn().replay(["nobody"])),
+                ("unknown tunable 'mb_none': choose from", lambda: churn().replay(["legacy"], mb_none=1)),
                 ("has no group 32: it has 32", lambda: e4replay.Image(IMAGE).group(32)),
                 ("has no group 32: it has 32", lambda: e4replay.Image(IMAGE).bitmap(32)),
                 ("opened without its bitmaps", lambda: e4replay.Image(IMAGE, bitmaps=False).bitmap(0)),
                 ("opened without its bitmaps", lambda: e4replay.Allocator(e4replay.Image(IMAGE, bitmaps=False))),
                 ("inodes are counted from 1", lambda: e4replay.Allocator(churn()).allocate(0, 1)),
-                ("it may have 1 to 32768", lambda: e4replay.Allocator(churn()).allocate(1, 0)),
+                ("give 1 to 32768", lambda: e4replay.Allocator(churn()).allocate(1, 0)),
                 ("part of them is not in use|part of them is metadata",
                  lambda: e4replay.Allocator(churn()).free(0, 1))):
             with self.subTest(words), self.assertRaisesRegex(e4replay.Error, words):

@@ -160,7 +160,7 @@ class Fail(unittest.TestCase):
     def test_descriptions_that_break_a_rule(self):
         for members, error, words in (
                 ({"name": "legacy"}, e4replay.Error, "there is a policy legacy already"),
-                ({"name": "two words"}, e4replay.Error, "no name of letters"),
+                ({"name": "two words"}, e4replay.Error, "name must consist of letters"),
                 ({"kernel": "nobody"}, e4replay.Error, "has no rung|no policy"),
                 ({"ladder": ("CR0", e4replay.OWN)}, e4replay.Error, "the last rung must walk"),
                 ({"ladder": ("CR0", "CR3")}, ValueError, "no place for its rung"),

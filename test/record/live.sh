@@ -51,7 +51,7 @@ for ((i = 0; i < 300; i++)); do
 done
 grep -q '^end  *not yet: it is still being recorded' growing.out || bad "$(cat growing.out)"
 grep -q 'warning: .*is still being recorded' growing.out || bad "$(cat growing.out)"
-if grep -q 'cut short' growing.out; then bad "$(cat growing.out)"; fi
+if grep -q 'truncated' growing.out; then bad "$(cat growing.out)"; fi
 kill -INT $recorder
 wait $recorder || bad "status $?: $(cat hostile.out)"
 grep -q '^\\x1b\[2J\\n.e4c: [0-9,]* events in ' hostile.out || bad "$(cat -v hostile.out)"
@@ -120,7 +120,7 @@ for ((i = 0; i < 20; i++)); do
     "$e4replay" record --clean >/dev/null
     as_before
     if [ -s dead.e4c ]; then
-        "$e4replay" info dead.e4c >dead.out 2>&1 || grep -q 'cut short there\|ends within' dead.out ||
+        "$e4replay" info dead.e4c >dead.out 2>&1 || grep -q 'truncated before\|ends within' dead.out ||
             bad "$(cat dead.out)"
     fi
 done
@@ -145,7 +145,7 @@ else
 fi
 
 refused "lies on the recorded file system" record "$fs" -o "$fs/none.e4c" --for 1s
-refused "is there already" record "$fs" -o timed.e4c --for 1s
+refused "exists already" record "$fs" -o timed.e4c --for 1s
 refused "not ext4" "$e4replay" record /proc -o none.e4c
 refused "is mounted on" record "$loop" -o none.e4c --snapshot unmounted --for 1s
 refused "give --snapshot freeze" record "$fs" -o none.e4c --snapshot reflink --for 1s

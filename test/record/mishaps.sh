@@ -260,7 +260,7 @@ meanwhile 'was remounted: .*+commit=17' mount -o remount,commit=17 "$fs"
 mount -o remount,commit=5 "$fs"
 meanwhile 'was unmounted' umount "$fs"
 meanwhile 'was unmounted and mounted again' sh -c 'umount "$1" && mount "$2" "$1"' - "$fs" "$loop"
-meanwhile 'was made anew' sh -c 'sleep 1.1; umount "$1" && mke2fs -q -F -t ext4 -E lazy_itable_init=0 "$2" 700M' - "$fs" "$loop"
+meanwhile 'was made again' sh -c 'sleep 1.1; umount "$1" && mke2fs -q -F -t ext4 -E lazy_itable_init=0 "$2" 700M' - "$fs" "$loop"
 
 # lost MESSAGE COMMAND...: records while the command damages the output. The recorder must end with status 1 and say so.
 lost() {

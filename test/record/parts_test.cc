@@ -169,7 +169,7 @@ TEST(VolumeWatch, FindsWhatChanges) {
             "was remounted: -delalloc +nodelalloc\n");
   EXPECT_EQ(found({before, state_of(5, before.options, superblock(7, 200))}),
             "was resized from 100 to 200 blocks: a replay has 100\n");
-  EXPECT_NE(found({before, state_of(5, before.options, superblock(8, 100))}).find("was made anew"),
+  EXPECT_NE(found({before, state_of(5, before.options, superblock(8, 100))}).find("was made again"),
             std::string::npos);
   EXPECT_NE(found({before, state_of(5, before.options, std::string(1024, 'x'))})
                 .find("no longer an ext4"),

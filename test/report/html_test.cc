@@ -202,8 +202,8 @@ TEST(Html, VerifySaysWhereModelAndKernelPart) {
   ReplayReport report = make_verified();
   results::Outcome& run = report.runs[0];
   EXPECT_EQ(headline_of(report),
-            "Under legacy, 4 of 4 decisions (100.000 %) are the recorded kernel's; left to itself, "
-            "the model parts from it at decision 2, in block.");
+            "Under legacy, 4 of 4 decisions (100.000 %) are the recorded kernel's; free-running, "
+            "the model diverges from it at decision 2, in block.");
   run.free_run = run.agreement;
   EXPECT_EQ(
       headline_of(report),
@@ -211,15 +211,15 @@ TEST(Html, VerifySaysWhereModelAndKernelPart) {
       "at the end are not.");
   run.kernel_stats.reset();
   EXPECT_EQ(headline_of(report),
-            "Under legacy, all 4 decisions are the recorded kernel's, following it and left to "
-            "itself from start to end.");
+            "Under legacy, all 4 decisions are the recorded kernel's, following it and "
+            "free-running from start to end.");
   run.agreement.reset();
-  EXPECT_EQ(headline_of(report),
-            "Under legacy, all 4 decisions are the recorded kernel's, left to itself from start to "
-            "end.");
+  EXPECT_EQ(
+      headline_of(report),
+      "Under legacy, all 4 decisions are the recorded kernel's, free-running from start to end.");
   run.agreement = make_verified().runs[0].free_run;
   EXPECT_EQ(headline_of(report),
-            "Under legacy, 3 of 4 decisions (75.000 %) are the recorded kernel's; they part at "
+            "Under legacy, 3 of 4 decisions (75.000 %) are the recorded kernel's; they diverge at "
             "decision 2, in block.");
 }
 

@@ -81,7 +81,8 @@ TEST_F(MapCommand, DrawsOneSignForACell) {
   const auto drawn = lines(map({"--columns", "32", "--rows", "4", file("empty")}).out);
   ASSERT_EQ(drawn.size(), 3u + 1 + 4);
   EXPECT_NE(drawn[0].find("64.0 MiB, 1.0 KiB blocks, 8 groups"), std::string::npos) << drawn[0];
-  EXPECT_NE(drawn[2].find("a sign is 512.0 KiB (0.0625 groups)"), std::string::npos) << drawn[2];
+  EXPECT_NE(drawn[2].find("each character is 512.0 KiB (0.0625 groups)"), std::string::npos)
+      << drawn[2];
   EXPECT_EQ(drawn[3], "");
   // Inode tables and the journal are at the start; free space is blank.
   EXPECT_TRUE(drawn[4].starts_with("   1.0 KiB |█")) << drawn[4];
@@ -154,7 +155,7 @@ TEST_F(MapCommand, WhatIsWrongIsSaidInALine) {
   expect_error({image(), "--columns", "1001"}, 2, "at most 1000");
   expect_error({image(), "--watch", "soon"}, 2, "--watch");
   expect_error({image(), "--watch", "0"}, 2, "above 0");
-  expect_error({image(), "--watch", "1s", "--json", "-"}, 2, "leave --svg, --html and --json out");
+  expect_error({image(), "--watch", "1s", "--json", "-"}, 2, "leave out --svg, --html and --json");
   expect_error({image(), "--by", "size"}, 2, "--by");
   expect_error({file("none")}, 1, "none");
   expect_error({image(), "--svg", image()}, 1, "image");

@@ -76,12 +76,12 @@ TEST_F(MergeTest, RefusesWhatDoesNotBelongTogether) {
   EXPECT_EQ(refusal({a, dir_.path()}),
             dir_.path() + ": holds no sweep: run its job again, or leave it out");
   EXPECT_EQ(refusal({a}, "e4replay 2"),
-            a + "/sweep.json: is of \"e4replay 1\", and this is e4replay 2");
+            a + "/sweep.json: was made by \"e4replay 1\", but this is e4replay 2");
   PlanSpec spec = plan_.spec;
   spec.policies.pop_back();
   plan_ = *make_plan(std::move(spec));
   const std::string b = part("b", {1, 1}, {1});
-  EXPECT_NE(refusal({a, b}).find("is of another sweep than " + a), std::string::npos);
+  EXPECT_NE(refusal({a, b}).find("belongs to another sweep than " + a), std::string::npos);
 }
 
 // A sweep.json that is truncated or damaged anywhere gives an error, or still works.
@@ -135,7 +135,7 @@ TEST_F(MergeTest, KernelsArePoliciesToo) {
   const std::string once = manifest(all_of(plan_));
   build("another");
   EXPECT_EQ(same_sweep(once, manifest(all_of(plan_))).error().message,
-            "\"kernel:mine.uml\" is no longer what it was (release or checksum)");
+            "\"kernel:mine.uml\" has changed (release or checksum)");
   std::filesystem::remove(path);
   const auto whole = whole_manifest(once, kProgram);
   ASSERT_TRUE(whole.ok()) << whole.error().message;

@@ -59,7 +59,7 @@ TEST(Axis, SaysWhatIsWrong) {
   EXPECT_NE(mistake("mb_stripe=1,"), "none");
   EXPECT_NE(mistake("mb_stripe=1,x"), "none");
   EXPECT_EQ(mistake("mb_stripe=1..x"), "mb_stripe: '1..x' is not a range: give A..B or A..B:STEP");
-  EXPECT_EQ(mistake("mb_stripe=1..5:0"), "mb_stripe: '1..5:0': a step of 0 leads nowhere");
+  EXPECT_EQ(mistake("mb_stripe=1..5:0"), "mb_stripe: '1..5:0': a step must not be 0");
   EXPECT_EQ(mistake("mb_stripe=5..1"), "mb_stripe: '5..1' runs backwards: give 1..5");
   EXPECT_EQ(mistake("mb_stripe=1,2,1"), "mb_stripe: 1 is given twice");
   EXPECT_EQ(mistake("mb_optimize_scan=0..2"), "mb_optimize_scan: 2 is more than 1");
@@ -158,9 +158,9 @@ TEST(Plan, SaysWhatIsWrong) {
             "more than 100,000 combinations: give fewer values, or several sweeps");
   EXPECT_EQ(plan_mistake(spec({"a"}, {"legacy"}, {"mb_stripe=0..9"}, "mb_stripe > 9")),
             "--where: none of 10 combinations meets it");
-  EXPECT_EQ(plan_mistake(spec({"a"}, {"legacy"}, {}, "mb_stripe > 9")),
-            "--where: at 1: 'mb_stripe' is neither a number nor a tunable that --set gives: it "
-            "gives none");
+  EXPECT_EQ(
+      plan_mistake(spec({"a"}, {"legacy"}, {}, "mb_stripe > 9")),
+      "--where: at 1: 'mb_stripe' is neither a number nor a tunable set with --set: it gives none");
   EXPECT_EQ(plan_mistake(spec({}, {"legacy"}, {})), "no capture to replay");
   EXPECT_EQ(plan_mistake(spec({"a"}, {}, {})), "no policy to replay under");
 }

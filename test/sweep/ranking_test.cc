@@ -145,12 +145,12 @@ TEST(Metric, IsARowWithADirection) {
   ASSERT_TRUE(find_metric("groups_considered").ok());
   const auto none = find_metric("speed");
   ASSERT_FALSE(none.ok());
-  EXPECT_TRUE(none.error().message.starts_with("no figure 'speed': there are "))
+  EXPECT_TRUE(none.error().message.starts_with("no figure 'speed': choose from "))
       << none.error().message;
   EXPECT_NE(none.error().message.find("files/extents"), std::string::npos);
   const auto neither = find_metric("requests");
   ASSERT_FALSE(neither.ok());
-  EXPECT_TRUE(neither.error().message.starts_with("'requests' is neither better low nor high"));
+  EXPECT_TRUE(neither.error().message.starts_with("neither direction of 'requests' is better"));
 }
 
 TEST(Metric, KeysAreEachARowsOwn) {

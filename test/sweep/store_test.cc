@@ -140,14 +140,14 @@ TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
   { ASSERT_TRUE(begin(false).ok()); }
   EXPECT_EQ(refusal(manifest(), true), "none");
   EXPECT_EQ(refusal(manifest(), false),
-            "DIR: is not empty: --resume goes on with the sweep in it, or give another directory "
+            "DIR: is not empty: continue the sweep in it with --resume, or give another directory "
             "with -o");
   EXPECT_EQ(refusal(manifest("e4replay 2"), true),
-            "DIR/sweep.json: is of another sweep: it has program \"e4replay 1\", not \"e4replay "
-            "2\"; give another directory with -o");
+            "DIR/sweep.json: belongs to another sweep: it has program \"e4replay 1\", not "
+            "\"e4replay 2\"; give another directory with -o");
   EXPECT_EQ(refusal(manifest("e4replay 1", 6), true),
-            "DIR/sweep.json: is of another sweep: \"b \\\"c\\\",d\" is no longer what it was "
-            "(size, checksum or recorded tunables); give another directory with -o");
+            "DIR/sweep.json: belongs to another sweep: \"b \\\"c\\\",d\" has changed (size, "
+            "checksum or recorded tunables); give another directory with -o");
   const auto changed = [this](auto change) {
     Plan other = plan_;
     change(other.spec);
@@ -184,7 +184,7 @@ TEST_F(StoreTest, OneAtATime) {
   ASSERT_TRUE(first.ok());
   const auto second = begin(true);
   ASSERT_FALSE(second.ok());
-  EXPECT_NE(second.error().message.find("another sweep is at work"), std::string::npos);
+  EXPECT_NE(second.error().message.find("is in use by another sweep"), std::string::npos);
 }
 
 std::vector<std::string> ask(const std::string& path, const char* sql) {

@@ -70,23 +70,23 @@ TEST(Where, TurnsRound) {
 }
 
 TEST(Where, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(mistake_in("mb_stripe = 1"), "at 11: '=' means nothing here: equal is ==");
+  EXPECT_EQ(mistake_in("mb_stripe = 1"), "at 11: '=' is unexpected here: equal is ==");
   EXPECT_EQ(mistake_in("mb_stripe == 1 & policy == legacy"),
-            "at 16: '&' means nothing here: and is &&");
+            "at 16: '&' is unexpected here: and is &&");
   EXPECT_EQ(mistake_in("mb_stripe"), "at 10: a comparison is missing: == != < <= > or >=");
   EXPECT_EQ(mistake_in("mb_stripe =="), "at 13: it ends where a name or a number should be");
   EXPECT_EQ(mistake_in("mb_stripe == && 1"), "at 14: '&&' where a name or a number should be");
   EXPECT_EQ(mistake_in("(mb_stripe == 1"), "at 16: a ')' is missing for the '(' at 1");
   EXPECT_EQ(mistake_in("mb_stripe == 1)"), "at 15: there is no '(' for this ')'");
   EXPECT_EQ(mistake_in("mb_stripe == 1 policy == legacy"),
-            "at 16: && or || is missing in front of this");
+            "at 16: && or || is missing before this");
   EXPECT_EQ(mistake_in("1 == 1"), "at 3: a number is compared with a number");
   EXPECT_EQ(mistake_in("policy < legacy"), "at 8: policy is compared with == or != only");
   EXPECT_EQ(mistake_in("policy == best"),
             "at 11: no policy 'best' in this sweep: it has legacy, cr1.5");
   EXPECT_EQ(mistake_in("capture == x"), "at 12: no capture 'x' in this sweep: it has a.e4c, b c");
   EXPECT_EQ(mistake_in("mb_strip == 1"),
-            "at 1: 'mb_strip' is neither a number nor a tunable that --set gives: it gives "
+            "at 1: 'mb_strip' is neither a number nor a tunable set with --set: it gives "
             "mb_order2_req, mb_stripe");
   EXPECT_EQ(mistake_in("mb_stripe == 99999999999999999999").substr(0, 40),
             "at 14: '99999999999999999999' is neither");

@@ -159,12 +159,13 @@ TEST_F(OutputsCommand, ConvertSaysFirstWhatItCannotWrite) {
   expect_refused({"trace", "convert", trace_, file("new.e4c"), "--image", file("new.e4c")},
                  "No such file");
   expect_refused({"trace", "convert", capture_, file("new.txt"), "--image", file("new.txt")},
-                 "are one place");
+                 "are the same file");
   expect_refused({"trace", "convert", capture_, file("new.txt"), "--image", file("new.tunables")},
-                 "are one place");
-  expect_refused({"replay", capture_, "--json", file("x"), "--html", file("x")}, "are one place");
+                 "are the same file");
+  expect_refused({"replay", capture_, "--json", file("x"), "--html", file("x")},
+                 "are the same file");
   expect_refused({"replay", capture_, "--json", file("x.csv"), "--decisions", file("x.csv")},
-                 "are one place");
+                 "are the same file");
 }
 
 // The test uses copies of the machine's device nodes.
@@ -190,7 +191,7 @@ TEST_F(OutputsCommand, ALoopDeviceAndWhatIsBehindItStay) {
   const std::uint64_t before = fingerprint(behind);
   for (const Words& words : all_outputs(loop.path())) expect_refused(words, "is a block device");
   for (const Words& words : all_outputs(behind))
-    expect_refused(words, "is the file behind " + loop.path());
+    expect_refused(words, "is the backing file of " + loop.path());
   EXPECT_EQ(fingerprint(behind), before);
 }
 
@@ -230,7 +231,7 @@ TEST_F(OutputsCommand, ASweepsDirectoryHoldsNoTrap) {
   fs::remove(out + "/points.csv");
   expect_refused({"sweep", capture_, "-p", "legacy", "--force", "-o", out, "--resume", "--html",
                   out + "/sweep.json"},
-                 "are one place");
+                 "are the same file");
 }
 
 // A command that is ended by any signal, at any moment, leaves nothing.

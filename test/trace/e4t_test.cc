@@ -218,7 +218,7 @@ TEST(E4t, ErrorsSayWhereAndWhat) {
   newer[8] = 9;
   EXPECT_EQ(read_text(newer).error, "t: is .e4t version 9, but this program reads version 1");
   EXPECT_EQ(read_text(whole + "x").error,
-            "t: at byte " + std::to_string(whole.size()) + ": data behind the end");
+            "t: at byte " + std::to_string(whole.size()) + ": data after the end");
 }
 
 TEST(E4t, LenientLeavesOutADamagedBlock) {

@@ -230,7 +230,7 @@ TEST(FtraceText, UnknownFlagsAreCountedNotFatal) {
   EXPECT_FALSE(notes(read.summary).empty());
 }
 
-const std::string kOffer = "; --lenient passes over what cannot be read";
+const std::string kOffer = "; --lenient skips what cannot be read";
 
 TEST(FtraceText, MalformedEventsNameFileLineAndField) {
   const std::string good = line("ext4_request_blocks", kRequest);
@@ -238,8 +238,9 @@ TEST(FtraceText, MalformedEventsNameFileLineAndField) {
   EXPECT_EQ(read_text(good + missing + good).error,
             "t:2: malformed ext4_free_inode event: 'mode' is missing" + kOffer);
   const std::string no_number = line("ext4_mb_buddy_bitmap_load", "dev 98,0 group x");
-  EXPECT_EQ(read_text("# tracer: nop\n\n" + no_number + good).error,
-            "t:3: malformed ext4_mb_buddy_bitmap_load event: 'group' has no proper value" + kOffer);
+  EXPECT_EQ(
+      read_text("# tracer: nop\n\n" + no_number + good).error,
+      "t:3: malformed ext4_mb_buddy_bitmap_load event: 'group' has an invalid value" + kOffer);
   EXPECT_EQ(read_text(good + "what is this?\n").error,
             "t:2: this is not a line of ftrace text output" + kOffer);
   for (const char* body : {"dev 98,0 group 4294967296", "dev 98 group 1", "dev 98,0 group -1",

@@ -86,7 +86,7 @@ TEST(TraceWriter, NothingHalfWrittenRemains) {
 
 TEST(TraceWriter, ErrorsNameTheFile) {
   EXPECT_EQ(TraceWriter::create("x.dat").error().message,
-            "x.dat: name the output .e4t or .txt, with .zst behind it to compress");
+            "x.dat: name the output .e4t or .txt, followed by .zst to compress it");
   EXPECT_EQ(TraceWriter::create("/nonexistent/x.e4t").error().message,
             "cannot write /nonexistent/x.e4t: No such file or directory");
 }

@@ -207,12 +207,12 @@ TEST_F(OutputTest, TwoOutputsAreTwoPlaces) {
   Outputs outputs;
   EXPECT_TRUE(outputs.writes("").ok() && outputs.writes("").ok());
   EXPECT_TRUE(outputs.writes(at("there")).ok());
-  expect_refused(outputs.writes(at("same")), "are one place");
+  expect_refused(outputs.writes(at("same")), "are the same file");
   EXPECT_TRUE(outputs.writes(at("new")).ok());
-  expect_refused(outputs.writes(at("link")), "are one place");
-  expect_refused(outputs.writes(dir_.path() + "/./new"), "are one place");
+  expect_refused(outputs.writes(at("link")), "are the same file");
+  expect_refused(outputs.writes(dir_.path() + "/./new"), "are the same file");
   EXPECT_TRUE(outputs.writes("-").ok());
-  expect_refused(outputs.writes("/dev/stdout"), "are one place");
+  expect_refused(outputs.writes("/dev/stdout"), "are the same file");
   EXPECT_TRUE(outputs.writes("/dev/null").ok() && outputs.writes("/dev/null").ok());
 }
 
@@ -248,7 +248,7 @@ TEST_F(OutputTest, AGrowingFileStaysAndIsNotReplaced) {
   }
   EXPECT_EQ(text(at("out")), "half");
   const auto again = Output::create_growing(at("out"));
-  expect_refused(again.ok() ? Status() : Status(again.error()), "is there already");
+  expect_refused(again.ok() ? Status() : Status(again.error()), "exists already");
   fs::create_symlink("made", at("link"));
   auto linked = Output::create_growing(at("link"));
   ASSERT_TRUE(linked.ok() && linked->commit().ok());
@@ -259,7 +259,7 @@ TEST_F(OutputTest, AGrowingFileStaysAndIsNotReplaced) {
   EXPECT_FALSE(fs::exists(at("given-up")));
   ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
   const auto alone = Output::create_growing(at("fifo"));
-  expect_refused(alone.ok() ? Status() : Status(alone.error()), "nobody reads from it");
+  expect_refused(alone.ok() ? Status() : Status(alone.error()), "has no reader");
   const Fd reader(::open(at("fifo").c_str(), O_RDONLY | O_NONBLOCK));
   auto fifo = Output::create_growing(at("fifo"));
   ASSERT_TRUE(fifo.ok() && fifo->write("text").ok() && fifo->commit().ok());

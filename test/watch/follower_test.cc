@@ -333,9 +333,10 @@ TEST(ShownFigures, NameWhatIsWrong) {
     return parsed.ok() ? std::string() : parsed.error().message;
   };
   EXPECT_EQ(message("failed,requests_per_s"), "");
-  EXPECT_EQ(message("nonsense\n").find("no figure 'nonsense?': there are requests, failed, "), 0u);
-  EXPECT_EQ(message("failed,").find("no figure '': there are "), 0u);
-  EXPECT_EQ(message("failed,failed"), "'failed' is there twice");
+  EXPECT_EQ(message("nonsense\n").find("no figure 'nonsense?': choose from requests, failed, "),
+            0u);
+  EXPECT_EQ(message("failed,").find("no figure '': choose from "), 0u);
+  EXPECT_EQ(message("failed,failed"), "'failed' is given twice");
 }
 
 }  // namespace

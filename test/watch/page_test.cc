@@ -102,7 +102,7 @@ TEST_F(PageTest, FitsIntoEveryTerminal) {
 TEST_F(PageTest, HasEveryPartAtTheUsualSize) {
   const auto lines = texts(shared(), {});
   for (const char* part : {"recorded", "linux-6.12", "legacy", "last second", "last minute",
-                           "searches by criterion", "free space", "took most", "q end"})
+                           "searches by criterion", "free space", "costliest", "q end"})
     EXPECT_TRUE(has(lines, part)) << part << " is missing:\n" << all_of(lines);
   EXPECT_TRUE(has(lines, "wri\\x1bter")) << all_of(lines);
   EXPECT_EQ(all_of(lines).find('\x1b'), std::string::npos) << "names cannot command the terminal";

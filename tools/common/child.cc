@@ -139,8 +139,8 @@ Result<std::string> find_in_e2fsprogs(const std::string& name, const char* varia
     return std::string(chosen);
   if (const std::string found = find_program(name); !found.empty()) return found;
   return error(
-      "there is no {} in PATH, /usr/sbin or /sbin: install e2fsprogs, or set {} to where it is",
-      name, variable);
+      "there is no {} in PATH, /usr/sbin or /sbin: install e2fsprogs, or set {} to its path", name,
+      variable);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 // as an identifier. It does not need the bash-completion package: sourcing it is enough.
 constexpr std::string_view kReader = R"(
 # Removes from each candidate in COMPREPLY what the word $1 has up to its last = or :, because bash
-# splits words there. Adds no blank behind a candidate that ends in =.
+# splits words there. Adds no space after a candidate that ends in =.
 _PROGRAM_shorten() {
     local breaks='' rest=$1
     [[ $COMP_WORDBREAKS != *=* ]] || breaks+='='
@@ -177,7 +177,7 @@ std::string bash_script(const Node& program) {
       "# Subcommands and options of the subcommand $1, which is /A, or /A/B in B of A.\n"
       "_{1}_command() {{\n    case $1 in\n{2}    esac\n}}\n\n"
       "# What the value of an option is, or an operand by its place: $1 is \"/COMMAND OPTION\".\n"
-      "# Options that take none have no kind; those that take one only behind = have a = here.\n"
+      "# Options that take none have no kind; those that take one only after = have a = here.\n"
       "_{1}_value() {{\n    kind='' words=''\n    case $1 in\n{3}    esac\n}}\n{4}{0}\n",
       program.name, name, table(program, "", command_row), table(program, "", value_rows),
       replace_all(kReader, "PROGRAM", name));
@@ -204,7 +204,7 @@ function __PROGRAM_at
     test "$at" = "$argv[1]"
 end
 
-# Of a list with commas, what is there already, with each candidate behind it.
+# Prints each candidate after the part of a comma-separated list that is there already.
 function __PROGRAM_list
     set -l given (commandline -ct | string replace -r -- '^--[^=]*=' '' | string match -r -- '.*,')
     printf '%s\n' "$given"$argv

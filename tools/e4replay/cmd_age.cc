@@ -61,11 +61,11 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
 Status take_old_name(Options& options) {
   if (options.real.empty()) return {};
   if (!options.operations.empty())
-    return error("--real and --write-operations: give the latter alone, both mean the same");
+    return error("--real and --write-operations: give only the latter, both mean the same");
   if (std::filesystem::is_regular_file(options.real))
     return error(
-        "--real {}: is there already, and --real writes the operations: give --write-operations "
-        "to replace it",
+        "--real {}: exists already, and --real writes the operations: give --write-operations to "
+        "replace it",
         options.real);
   options.operations = options.real;
   return {};
@@ -168,12 +168,12 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "a size (10G): mke2fs makes the file system; or the image of one, read only")
       .required()
       .type_name("SIZE|IMAGE");
-  app.add_option("-o,--output", options->output, "where the aged image goes").type_name("OUT");
+  app.add_option("-o,--output", options->output, "the aged image to write").type_name("OUT");
   app.add_option("--profile", options->profile, "sizes and ages of files: a profile, or a file")
       .type_name("PROFILE");
   app.add_option("--until", options->until,
-                 "when to stop (utilisation 0.8, turnover 1x: what was written, in sizes "
-                 "of the file system)")
+                 "when to stop (utilisation 0.8, turnover 1x: bytes written as a multiple of the "
+                 "file system's size)")
       .type_name("WHEN");
   app.add_option("--operations", options->given,
                  "perform the operations of a file, as --write-operations writes them, instead of "
@@ -182,7 +182,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--seed", options->seed, "seed of all random choices (1)").type_name("N");
   app.add_option("-p,--policy", options->policy, "policy that allocates, or kernel:FILE (legacy)")
       .type_name("POLICY");
-  app.add_option("--set", options->settings, "set a tunable; may be given again")
+  app.add_option("--set", options->settings, "set a tunable; may be repeated")
       .type_name("NAME=VALUE")
       .may_repeat();
   app.add_option("--writing", options->writing,
@@ -199,7 +199,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE");
   app.add_option("--real", options->real, "old name of --write-operations; the file must not exist")
       .type_name("FILE");
-  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", options->json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
   app.add_flag("--no-progress", options->no_progress, "no progress line on the terminal");
   declare_kernel_log(app, options->kernel_log);

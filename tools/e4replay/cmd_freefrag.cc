@@ -101,8 +101,8 @@ Result<int> run(const Options& options) {
   for (const std::string& warning : image.warnings()) warn(warning);
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
-         ": e2freefrag misreads bigalloc, and this text has the same sizes; --json has the true "
-         "ones");
+         ": e2freefrag misreads bigalloc, and this text shows the same wrong sizes; --json has the "
+         "right ones");
   if (free.superblock_is_old())
     warn(fmt::format(
         "{}: its superblock counts {} free blocks, its bitmaps have {}{}", options.image,
@@ -123,7 +123,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .required()
       .type_name("IMAGE|FILE.e4c");
   app.add_option("--extract-image", options->extract,
-                 "write the image as a sparse file as well; of a capture, the parts that it holds")
+                 "also write the image as a sparse file; for a capture, the parts that it contains")
       .type_name("OUT");
   app.add_option("-c", options->chunk, "also count aligned chunks of this many KB").type_name("KB");
   app.add_flag("--aligned", options->aligned,
@@ -131,7 +131,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--fstrim", options->fstrim,
                  "also count what fstrim -m MINLEN would discard right after a mount")
       .type_name("MINLEN");
-  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", options->json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
   app.add_flag("--strict", options->open.strict,
                "stop at a damaged group instead of leaving it out");
@@ -147,7 +148,7 @@ const Command& freefrag_command() {
   static const Command kCommand = {
       "freefrag", "sizes of free extents, in e2freefrag's words",
       "  e4replay freefrag disk.img\n"
-      "  e4replay freefrag -c 2048 disk.img             free chunks of 2 MiB as well\n"
+      "  e4replay freefrag -c 2048 disk.img             also free chunks of 2 MiB\n"
       "  e4replay freefrag --aligned disk.img           for atomic writes of 16 to 256 KiB\n"
       "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n"
       "  e4replay freefrag --fstrim 0 /dev/sdb1         what fstrim would discard\n"

@@ -121,7 +121,7 @@ Status choose(const Options& options, hunt::HuntOptions& chosen) {
   chosen.search.objective = *objective;
   for (const review::Side* side : {&chosen.search.base, &chosen.search.with})
     if ((*objective)->is_time() && !guest::is_kernel(*side->policy))
-      return error("--objective {}: models take no time: give kernel:FILE for {}",
+      return error("--objective {}: models have no times: give kernel:FILE for {}",
                    options.objective, side->policy->name);
   E4R_CHECK(choose_starts(options, chosen));
   E4R_CHECK(choose_tunables(options, chosen));
@@ -190,8 +190,8 @@ Result<int> run(const Options& options) {
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  declare_sides(app, *o, "the policy that the hunt wants to find worse");
-  app.add_option("-o,--output", o->output, "where the capture of the case goes")
+  declare_sides(app, *o, "the policy that the hunt tries to show to be worse");
+  app.add_option("-o,--output", o->output, "the capture of the case to write")
       .type_name("FILE.e4c");
   app.add_option("--objective", o->objective,
                  "what should get worse: steps, ns, or a figure of a review (steps)")
@@ -217,7 +217,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "how many more it tries to make the worst case smaller (1000)")
       .type_name("N");
   app.add_option("--seed", o->seed, "seed of all random choices (1)").type_name("N");
-  app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", o->json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");

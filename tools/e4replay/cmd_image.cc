@@ -80,14 +80,15 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .required()
       .takes_the_rest()
       .type_name("TEXT");
-  app.add_option("-o,--output", options->output, "where the image goes").type_name("OUT");
+  app.add_option("-o,--output", options->output, "the image to write").type_name("OUT");
   app.add_option("--size", options->size, "size of the file system, if no text says it")
       .type_name("SIZE");
   app.add_option("--block-size", options->block_size, "bytes of a block, if no text says it (4096)")
       .type_name("BYTES");
   app.add_option("--inodes", options->inodes, "inodes, if no dumpe2fs says it (as mke2fs chooses)")
       .type_name("N");
-  app.add_option("--seed", options->seed, "seed of all that no text says (1)").type_name("N");
+  app.add_option("--seed", options->seed, "seed for everything that no text determines (1)")
+      .type_name("N");
   return [options] { return run(*options); };
 }
 
@@ -96,7 +97,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 
 const Command& image_command() {
   static const Command kCommand = {
-      "image", "make a file system that has what posted texts say",
+      "image", "make a file system that matches posted texts",
       "  e4replay image mb_groups.txt -o start.img\n"
       "  e4replay image freefrag.txt dumpe2fs.txt --seed 7 -o start.img\n"
       "  e4replay image mb_groups.txt --size 10T -o start.img\n"

@@ -44,7 +44,7 @@ void add_end(Lines& lines, const capture::Capture& capture) {
   if (end == nullptr) {
     lines.add("end", "{}",
               capture.being_recorded() ? "not yet: it is still being recorded"
-                                       : "missing: the file is cut short");
+                                       : "missing: the file is truncated");
     return;
   }
   if (!end->time.empty())
@@ -146,7 +146,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
          "what `e4replay record` wrote")
       .required()
       .type_name("FILE.e4c");
-  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", options->json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
   return [options] { return run(*options); };
 }

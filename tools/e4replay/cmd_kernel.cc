@@ -43,7 +43,8 @@ Result<std::string> cache_directory(const guest::Tree& tree) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   if ((cache == nullptr || *cache == '\0') && (home == nullptr || *home == '\0'))
-    return error("neither XDG_CACHE_HOME nor HOME is set: say with --build-dir where to build");
+    return error(
+        "neither XDG_CACHE_HOME nor HOME is set: give the build directory with --build-dir");
   const fs::path base =
       cache != nullptr && *cache != '\0' ? fs::path(cache) : fs::path(home) / ".cache";
   const std::size_t hash = std::hash<std::string>()(tree.path);
@@ -211,7 +212,7 @@ Result<int> build(const BuildOptions& o) {
   const Fd lock(::open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock.is_open()) return error("{}: {}", directory, errno_text(errno));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    return error("{}: another build is at work there: wait for it, or give another --build-dir",
+    return error("{}: another build is using it: wait for it, or give another --build-dir",
                  directory);
   E4R_CHECK(guest::claim_directory(tree, directory));
   std::string told;
@@ -232,16 +233,15 @@ Result<int> build(const BuildOptions& o) {
 std::function<Result<int>()> declare(CommandLine& app) {
   app.require_subcommand();
   auto options = std::make_shared<BuildOptions>();
-  CommandLine sub =
-      app.add_subcommand("build", "make a policy of a kernel tree",
-                         "  e4replay kernel build ~/linux -o mine.uml\n"
-                         "  e4replay replay run.e4c -p legacy,kernel:mine.uml\n"
-                         "The tree is not written to. What was built is kept, so that the next "
-                         "build of the same tree\n"
-                         "compiles what has changed. $CC names another compiler than gcc.\n"
-                         "  e4replay kernel build ~/linux --patch fix.patch -o mine.uml\n"
-                         "  e4replay review --base kernel:mine-base.uml --with kernel:mine.uml "
-                         "run.e4c\n");
+  CommandLine sub = app.add_subcommand(
+      "build", "make a policy from a kernel tree",
+      "  e4replay kernel build ~/linux -o mine.uml\n"
+      "  e4replay replay run.e4c -p legacy,kernel:mine.uml\n"
+      "The tree is not written to. Objects are kept, so that the next build of the same tree\n"
+      "compiles only what has changed. $CC selects a compiler other than gcc.\n"
+      "  e4replay kernel build ~/linux --patch fix.patch -o mine.uml\n"
+      "  e4replay review --base kernel:mine-base.uml --with kernel:mine.uml "
+      "run.e4c\n");
   sub.add_option("tree", options->tree, "the kernel's source, Linux 5.4 or later")
       .required()
       .type_name("TREE");
@@ -256,8 +256,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
           .type_name("A..B")
           .excludes(patch);
   sub.add_option("--mballoc", options->mballoc,
-                 "compile this mballoc.c, and the mballoc.h beside it, in place of the tree's: a "
-                 "vendor's in a stable tree near it")
+                 "compile this mballoc.c, and the mballoc.h next to it, instead of the tree's; for "
+                 "example a vendor's file in a similar stable tree")
       .type_name("FILE")
       .excludes(patch)
       .excludes(commits);
@@ -276,9 +276,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }  // namespace kernel_command_parts
 
 const Command& kernel_command() {
-  static const Command kCommand = {"kernel", "make a policy of a kernel tree: its own code decides",
-                                   "  e4replay kernel build ~/linux -o mine.uml\n",
-                                   kernel_command_parts::declare};
+  static const Command kCommand = {
+      "kernel", "make a policy from a kernel tree, whose own code decides",
+      "  e4replay kernel build ~/linux -o mine.uml\n", kernel_command_parts::declare};
   return kCommand;
 }
 

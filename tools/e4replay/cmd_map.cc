@@ -106,7 +106,7 @@ Result<int> run(const Options& options) {
     if (!period.ok()) return usage_error("--watch: " + period.error().message);
     if (period->count() == 0) return usage_error("--watch: give a time above 0, such as 2s");
     if (!options.svg.empty() || !options.html.empty() || !options.json.empty())
-      return usage_error("--watch draws text again and again: leave --svg, --html and --json out");
+      return usage_error("--watch draws text repeatedly: leave out --svg, --html and --json");
     return watch(options, *form, *period);
   }
   Outputs outputs;
@@ -132,19 +132,24 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .required()
       .type_name("IMAGE|FILE.e4c");
   app.add_option("--by", options->by,
-                 "what a sign shows: free, which part of its blocks is free; order, the order of "
-                 "the largest free chunk (default: free)")
+                 "what a character shows: free, how much of its blocks is free; order, the order "
+                 "of the largest free chunk (default: free)")
       .type_name("WHAT")
       .one_of({"free", "order"});
-  app.add_option("--columns", options->columns, "signs in a line (what the terminal has room for)")
+  app.add_option("--columns", options->columns,
+                 "characters in a line (default: as many as fit in the terminal)")
       .type_name("N");
-  app.add_option("--rows", options->rows, "lines (what the terminal has room for)").type_name("N");
+  app.add_option("--rows", options->rows, "lines (default: as many as fit in the terminal)")
+      .type_name("N");
   app.add_flag("--ascii", options->ascii, "draw with ASCII characters");
-  app.add_option("--svg", options->svg, "write a picture as SVG as well; -: instead of the text")
+  app.add_option("--svg", options->svg,
+                 "also write the picture as SVG; with -, print SVG instead of the text")
       .type_name("FILE");
-  app.add_option("--html", options->html, "write the picture as a page as well; -: instead")
+  app.add_option("--html", options->html,
+                 "also write the picture as a page; with -, instead of the text")
       .type_name("FILE");
-  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", options->json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
   app.add_option("--watch", options->watch, "draw again after this time, such as 2s, until Ctrl-C")
       .type_name("TIME");
@@ -163,7 +168,7 @@ const Command& map_command() {
       "map", "where free space lies, as a picture",
       "  e4replay map disk.img\n"
       "  e4replay map disk.img --by order              how long the free extents are\n"
-      "  e4replay map /dev/sdb1 --watch 2s             of a mounted device, again and again\n"
+      "  e4replay map /dev/sdb1 --watch 2s             a mounted device, redrawn every 2 s\n"
       "  e4replay map run.e4c --svg start.svg          a capture's start image\n",
       cmd_map::declare};
   return kCommand;

@@ -16,7 +16,7 @@ namespace {
 
 std::string_view verification_text(const allocator::Policy& p) {
   if (!p.verified.empty()) return p.verified;
-  return p.code.empty() ? "no: it was never compared with a kernel" : "against the code alone:";
+  return p.code.empty() ? "no: it was never compared with a kernel" : "only against the code:";
 }
 
 // The policy's other names, separated by commas.

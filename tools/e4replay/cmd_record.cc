@@ -185,7 +185,7 @@ void tell_end(const record::Recorder& recorder, const Options& options,
     cpus += fmt::format("{}CPU {}: {}", cpus.empty() ? "" : ", ", l.cpu, format_count(l.events));
   if (const std::uint64_t lost = capture::all_lost(end.lost); lost > 0)
     warn(
-        fmt::format("{} events were lost ({}): a replay is not exact behind the first of them; "
+        fmt::format("{} events were lost ({}): a replay is not exact after the first of them; "
                     "record again with a larger --buffer",
                     format_count(lost), cpus));
 }
@@ -246,9 +246,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   record::RecorderOptions& r = options->recorder;
   r.program = fmt::format("e4replay {}", E4R_VERSION);
-  app.add_option("target", r.target, "mount point, file in it, or block device of an ext4")
+  app.add_option("target", r.target,
+                 "mount point of an ext4 file system, a file in it, or its block device")
       .type_name("TARGET");
-  app.add_option("command", options->command, "record while this command runs (behind --)")
+  app.add_option("command", options->command, "record while this command runs (after --)")
       .type_name("CMD...");
   app.add_option("-o,--output", r.output, "the file to write (e4replay-DATE-TIME.e4c)")
       .type_name("FILE.e4c");
@@ -268,7 +269,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "trace buffer of each CPU to begin with (8M); it grows when events are lost")
       .type_name("SIZE");
   app.add_option("--events", options->events,
-                 "what to record: minimal, or full: file sizes and open writers too (BPF)")
+                 "what to record: minimal; or full, which adds file sizes and open writers (BPF)")
       .type_name("SET");
   app.add_flag("--clean", options->clean, "undo what a killed recorder left behind, and end");
   app.add_flag("--no-progress", options->no_progress, "no status line on the terminal");
@@ -291,7 +292,7 @@ const Command& record_command() {
       "  e4replay record /data -o run.e4c -- fio job.fio     while a command runs\n"
       "  e4replay record /data --for 10m                     for a time, or until Ctrl-C\n"
       "  e4replay record /dev/vdb -- ./mount-and-test.sh     from before it is mounted\n"
-      "  e4replay replay run.e4c -p legacy,cr1.5             and what then\n"
+      "  e4replay replay run.e4c -p legacy,cr1.5             what would other policies have done?\n"
       "Exit status: the command's, else 0; 1 when nothing could be recorded.\n",
       cmd_record::declare};
   return kCommand;

@@ -105,8 +105,9 @@ Status check_new(const std::string& table) {
   std::error_code ec;
   if (table.empty() || !std::filesystem::is_regular_file(table, ec)) return {};
   if (std::filesystem::file_size(table, ec) == 0) return {};
-  return error("{}: is there already, and --decisions writes: give another name, or remove it",
-               table);
+  return error(
+      "{}: exists already, and --decisions would overwrite it: give another name, or remove it",
+      table);
 }
 
 Result<Outputs> declare_files(const Options& options) {
@@ -149,7 +150,7 @@ Status resolve(Options& options) {
     E4R_TRY(spec.pace.scale, app::parse_think_scale(options.think_scale));
   }
   if (!options.workload.empty() && !options.open.trace.empty())
-    return error("--workload stands instead of a trace: give one of them");
+    return error("--workload replaces a trace: give only one of them");
   E4R_CHECK(app::check_conditions(options.fail_if, app::replay_names(spec)));
   spec.for_page = !options.html.empty();
   spec.spaces = !options.perfetto.empty();
@@ -196,7 +197,7 @@ Status take_files(const std::string& text, Options& options) {
   const auto number = text.empty() ? Result<std::uint64_t>(kFiles) : parse_u64(text);
   if (!number.ok() || *number == 0)
     return error(
-        "--files: '{}' is not a number of files: give --files=20, or --files behind the inputs",
+        "--files: '{}' is not a number of files: give --files=20, or --files after the inputs",
         text);
   options.spec.files = *number;
   return {};
@@ -222,24 +223,24 @@ std::function<Result<int>()> declare(CommandLine& app) {
                                : Status();
          },
          "instead of a trace: what this program would ask for, such as 'files=10000 "
-         "size=64K writers=8', a profile of `age`, or a job file of fio")
+         "size=64K writers=8', a profile of `age`, or an fio job file")
       .type_name("WORDS|FILE.fio");
   app.add_flag("--force", options->spec.force,
-               "answer although the model follows less than 90 % of the recorded decisions");
+               "give results even if the model follows less than 90 % of the recorded decisions");
   app.add_flag("--all", options->all,
-               "show every row of the table, even if it is alike in all columns");
+               "show every row of the table, even if it is the same in all columns");
   app.add_option(
          "--files", [options](const std::string& text) { return take_files(text, *options); },
-         "the N files with most extents in any column (default: 10), with their paths where the "
-         "image has inodes")
+         "list the N files with the most extents in any column (default: 10), with their paths if "
+         "the image has inodes")
       .may_lack_value()
       .type_name("[N]");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
   app.add_flag("--first-difference", options->spec.first_difference,
-               "name the first decision that each policy makes otherwise than the first policy");
+               "name the first decision in which each policy differs from the first policy");
   const DeclaredOption writers =
       app.add_option("--writers", options->writers,
-                     "simulate so many writers at once: requests per second, and waits for locks")
+                     "simulate this many writers at once: requests per second, and waits for locks")
           .type_name("N[,N...]");
   app.add_option("--cpus", options->cpus, "CPUs that they share (default: one for each writer)")
       .type_name("N")
@@ -251,17 +252,19 @@ std::function<Result<int>()> declare(CommandLine& app) {
           .type_name("TIME")
           .needs(writers);
   app.add_option("--think-scale", options->think_scale,
-                 "let a writer think so many times as long as recorded: 0.1 is ten times as fast")
+                 "let a writer think this many times as long as recorded: 0.1 is ten times as fast")
       .type_name("F")
       .needs(writers)
       .excludes(think);
-  app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
+  app.add_option("--html", options->html,
+                 "also write the comparison as a page; with -, instead of the text")
       .type_name("FILE");
   app.add_option("--decisions", options->decisions,
-                 "write a table of every decision as well, in the form of the name: .csv, .sqlite")
+                 "also write a table of every decision, in the format given by the file name: .csv "
+                 "or .sqlite")
       .type_name("FILE");
   app.add_option("--perfetto", options->perfetto,
-                 "write a trace for Perfetto as well: requests by thread, free space")
+                 "also write a trace for Perfetto: requests by thread, free space")
       .type_name("FILE");
   declare_kernel_log(app, options->kernel_log);
   return [options] { return with_kernel_log(options->kernel_log, [&] { return run(*options); }); };

@@ -226,12 +226,12 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE.e4c|IMAGE:TRACE");
   declare_sides(app, *o, "the policy with the change");
   app.add_option("--corpus", o->corpus,
-                 "review all captures of this directory (the corpus of e4replay, if nothing else "
-                 "is given to review)")
+                 "review all captures of this directory (default: the corpus of e4replay, if there "
+                 "is nothing else to review)")
       .type_name("DIR");
   declare_side_settings(app, *o);
   app.add_option("--aged", o->aged,
-                 "age file systems as well, until they have been written this many times (0)")
+                 "also age file systems, until they have been written this many times (0)")
       .type_name("N");
   app.add_option("--size", o->size, "size of the aged file systems (10G)").type_name("SIZE");
   app.add_option("--profiles", o->profiles,
@@ -241,13 +241,14 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--force", o->force,
                "compare also where the model follows less than 90 % of the recorded decisions");
   app.add_option("--repeats", o->repeats,
-                 "runs of each kernel, in turn; a time is the median of its runs where both decide "
-                 "differently (3)")
+                 "runs of each kernel, in turn (3); if both decide differently, a time is the "
+                 "median of these runs")
       .type_name("N");
   declare_fail_if(app, o->fail_if);
-  app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", o->json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
-  app.add_option("--html", o->html, "write the review as a page as well; -: instead")
+  app.add_option("--html", o->html, "also write the review as a page; with -, instead of the text")
       .type_name("FILE");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");

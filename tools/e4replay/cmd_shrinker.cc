@@ -79,13 +79,13 @@ std::string head(const ShrinkerReport& report) {
   const CacheAgreement& a = report.recorded.agreement;
   std::string out = fmt::format("trace        {}\nevents       {} of extent status trees\n",
                                 escape(report.trace), format_count(report.recorded.events));
-  out +=
-      fmt::format("recorded     as {} does it, alike are\n", report.recorded.followed.model->name);
+  out += fmt::format("recorded     compared with {}, identical:\n",
+                     report.recorded.followed.model->name);
   out += fmt::format("             calls of the shrinker    {}\n", of_all(a.scans));
   out += fmt::format("             reclaimable entries then {}\n", of_all(a.reclaimable));
   out += fmt::format("             lookups                  {}\n", of_all(a.lookups));
   if (a.unseen > 0)
-    out += fmt::format("             {} entries were there before the trace began\n",
+    out += fmt::format("             {} entries existed before the trace began\n",
                        format_count(a.unseen));
   if (report.recorded.inodes_skipped > 0)
     out += fmt::format(
@@ -187,7 +187,7 @@ struct Options : app::TraceOptions {
 
 Result<const shrinker::ReclaimModel*> model_named(const std::string& name) {
   const shrinker::ReclaimModel* model = shrinker::find_model(name);
-  if (model == nullptr) return error("unknown model '{}': known are {}", name, known_models());
+  if (model == nullptr) return error("unknown model '{}': choose from {}", name, known_models());
   return model;
 }
 
@@ -215,12 +215,12 @@ Status check_agreement(const ShrinkerReport& report) {
   if (!percent)
     return error(
         "{}: no call of the shrinker is recorded whole, so nothing shows that the model follows "
-        "the kernel; --force answers anyway",
+        "the kernel; --force gives a result anyway",
         report.trace);
   return error(
       "{}: {} follows only {} of {} recorded calls and {} of {} lookups: first difference at {}; {}"
       "check that the trace began before the file system was mounted, that no events were lost, "
-      "and --recorded; --force answers anyway",
+      "and --recorded; --force gives a result anyway",
       report.trace, report.recorded.followed.model->name, format_count(a.scans.same),
       format_count(a.scans.all), format_count(a.lookups.same), format_count(a.lookups.all), a.first,
       in_the_way(report.not_understood));
@@ -272,13 +272,15 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--recorded", o->recorded, "the model of the recorded kernel (round-robin)")
       .type_name("MODEL");
   app.add_flag("--verify", o->verify,
-               "only hold that model against the trace; status 3 when anything differs");
-  app.add_flag("--force", o->force,
-               "answer although the model follows less than 90 % of the recorded calls or lookups");
+               "only compare that model with the trace; exit status 3 if anything differs");
+  app.add_flag(
+      "--force", o->force,
+      "give results even if the model follows less than 90 % of the recorded calls or lookups");
   app.add_option("--device", o->device, "take the events of this device").type_name("MAJOR:MINOR");
   app.add_flag("--lenient", o->lenient, "skip malformed lines and damaged data, and count them");
   app.add_flag("--any-ratio", o->any_ratio, kAnyRatioHelp);
-  app.add_option("--json", o->json, "write the figures as JSON as well; -: instead")
+  app.add_option("--json", o->json,
+                 "also write the figures as JSON; with -, print JSON instead of the text")
       .type_name("FILE");
   return [o] { return run(*o); };
 }

@@ -106,18 +106,18 @@ std::string listing(const Wanted& wanted) {
 
 void tell_found(const Options& options, const Wanted& wanted, const sweep::Finished& found) {
   if (found.count > 0)
-    print_line(stderr, "{}: {} of {} points are there", options.directory,
-               format_count(found.count), format_count(wanted.range.count()));
+    print_line(stderr, "{}: contains {} of {} points", options.directory, format_count(found.count),
+               format_count(wanted.range.count()));
   if (found.damaged > 0)
-    warn(fmt::format("{}: damaged or torn lines: {}; what is missing is done again",
+    warn(fmt::format("{}: damaged or truncated lines: {}; missing points run again",
                      options.directory, format_count(found.damaged)));
 }
 
 int tell_stopped(const Options& options, const Wanted& wanted, std::uint64_t left) {
   print_line(stderr, "e4replay: stopped with {} of {} points left; {}", format_count(left),
              format_count(wanted.range.count()),
-             options.directory.empty() ? "nothing is kept: -o DIR keeps what is finished"
-                                       : "the same command with --resume goes on");
+             options.directory.empty() ? "nothing is kept; with -o DIR, finished points are kept"
+                                       : "continue with the same command and --resume");
   return kStopped;
 }
 
@@ -193,8 +193,7 @@ Result<int> emit(const Options& options, const Wanted& wanted) {
   if (options.directory.empty()) return usage_error("--emit needs the parts' directory: -o DIR");
   if (!options.points.empty()) return usage_error("--emit and --points: give one of them");
   if (options.dry_run) return usage_error("--emit and --dry-run: give one of them");
-  if (options.resume)
-    return usage_error("--emit and --resume: its jobs go on by themselves with what is there");
+  if (options.resume) return usage_error("--emit and --resume: the jobs resume by themselves");
   if (!options.html.empty()) return usage_error("--emit prints a script: give --html to --merge");
   if (options.jobs == 0) return usage_error("--jobs 0: give at least 1");
   const std::uint64_t points = wanted.range.count();
@@ -237,7 +236,7 @@ Result<int> run(const Options& options) {
   if (!options.emit.empty()) return emit(options, *wanted);
   if (options.dry_run) {
     if (!options.html.empty())
-      return usage_error("--dry-run replays nothing, so there is no page: leave --html away");
+      return usage_error("--dry-run replays nothing, so there is no page: leave out --html");
     print_report(listing(*wanted));
     return kDone;
   }
@@ -255,7 +254,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("-p,--policy", o->policies, "policies, comma-separated (legacy,cr1.5)")
       .type_name("POLICY[,POLICY...]");
   app.add_option("--set", o->settings,
-                 "values of a tunable: a list of V, A..B and A..B:STEP; may be given again")
+                 "values of a tunable: a list of V, A..B and A..B:STEP; may be repeated")
       .type_name("NAME=VALUES")
       .may_repeat();
   app.add_option("--where", o->where,
@@ -264,14 +263,14 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("EXPR");
   app.add_option("-o,--output", o->directory, "directory for the results (default: table only)")
       .type_name("DIR");
-  app.add_flag("--resume", o->resume, "go on with what is in the directory");
+  app.add_flag("--resume", o->resume, "continue the sweep in the directory");
   app.add_option("--points", o->points, "only these points (--dry-run numbers them)")
       .type_name("A-B");
   app.add_option("--best", o->best, "figure that orders the table (mb_stats/extents_scanned)")
       .type_name("METRIC");
   app.add_option("--top", o->top, "points of each capture in the table (20); 0: all")
       .type_name("N");
-  app.add_option("--html", o->html, "write the result as a page as well; -: instead")
+  app.add_option("--html", o->html, "also write the result as a page; with -, instead of the text")
       .type_name("FILE");
   app.add_flag("--dry-run", o->dry_run, "list the points and end");
   app.add_option("--emit", o->emit, "print a script that runs the sweep in jobs: slurm or parallel")
@@ -280,7 +279,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--jobs", o->jobs, "number of jobs for --emit (16)").type_name("N");
   app.add_flag("--merge", o->merge, "join the parts in these directories into one result");
   app.add_flag("--force", o->force,
-               "answer although the model follows less than 90 % of the recorded decisions");
+               "give results even if the model follows less than 90 % of the recorded decisions");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
   declare_kernel_log(app, o->kernel_log);
@@ -307,7 +306,7 @@ const Command& sweep_command() {
       "  e4replay sweep run.e4c --set mb_max_to_scan=1..400 -o parts --emit slurm --jobs 50 "
       ">job.sh\n"
       "  e4replay sweep --merge parts/part-* -o results\n"
-      "Exit status 130 when a signal stopped it; --resume goes on.\n",
+      "Exit status: 130 if a signal stopped it; --resume continues.\n",
       cmd_sweep::declare};
   return kCommand;
 }

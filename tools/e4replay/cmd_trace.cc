@@ -136,7 +136,7 @@ std::string info_text(const Inspection& info) {
   if (!s.unknown_events.empty()) lines.add("other events", "(not used)");
   for (const NameCount& other : s.unknown_events) lines.count(other.name, other.count);
   lines.list("notes", notes_of(info));
-  lines.list("for an exact replay this is missing or in the way", info.obstacles);
+  lines.list("missing for an exact replay, or preventing it", info.obstacles);
   if (info.obstacles.empty()) lines.add("exact replay", "nothing is missing");
   lines.list("remarks", info.remarks);
   return lines.take();
@@ -206,7 +206,7 @@ struct TraceInput {
                    "take the events of this device (MAJOR:MINOR)");
     app.add_option("--generation",
                    parsed(parse_generation, [this](Generation g) { open.generation = g; }),
-                   "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally found out")
+                   "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally detected")
         .type_name("GEN");
   }
 
@@ -366,8 +366,8 @@ std::shared_ptr<Options> declare_output(CommandLine& app) {
   auto options = std::make_shared<Options>();
   options->input.declare(app);
   app.add_option("OUT", options->output,
-                 "the file to write: .e4t or .txt (ftrace text), with .zst "
-                 "behind it to compress; convert makes .e4c as well")
+                 "the file to write: .e4t or .txt (ftrace text), followed by .zst to compress it; "
+                 "convert also makes .e4c")
       .required();
   return options;
 }
@@ -405,12 +405,12 @@ std::function<Result<int>()> declare(CommandLine& app) {
   const auto convert = declare_output<Convert>(convert_app);
   convert_app
       .add_option("--image", convert->image,
-                  "the start image: to put into an .e4c, with the files beside the trace; or to "
-                  "write from an .e4c, with its notes")
+                  "the start image: to put into an .e4c, with the files next to the trace; or to "
+                  "extract from an .e4c, with its notes")
       .type_name("FILE");
-  convert_app.add_flag("--anonymize", convert->anonymize,
-                       "to .e4c: without names and times, with other inode numbers; every decision "
-                       "stays");
+  convert_app.add_flag(
+      "--anonymize", convert->anonymize,
+      "to .e4c: leave out names and times and renumber inodes; every decision stays the same");
 
   CommandLine cut_app =
       app.add_subcommand("cut", "write a part of a trace",

@@ -73,17 +73,18 @@ Result<int> run(Options& options) {
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_inputs(app, *options);
-  app.add_option("-p,--policy", options->policy, "policy to hold against the recorded kernel")
+  app.add_option("-p,--policy", options->policy, "policy to compare with the recorded kernel")
       .type_name("POLICY");
   app.add_flag("--free-run", options->spec.free_run,
-               "decide alone to the end instead of putting mismatches right");
+               "run freely to the end instead of correcting mismatches");
   app.add_option("--mb-groups", options->open.mb_groups,
-                 "the kernel's mb_groups at the end (default: NAME.mb_groups beside the trace)")
+                 "the kernel's mb_groups at the end (default: NAME.mb_groups next to the trace)")
       .type_name("FILE");
   app.add_option("--mb-stats", options->open.mb_stats,
-                 "the kernel's mb_stats at the end (default: NAME.mb_stats beside the trace)")
+                 "the kernel's mb_stats at the end (default: NAME.mb_stats next to the trace)")
       .type_name("FILE");
-  app.add_option("--html", options->html, "write the result as a page as well; -: instead")
+  app.add_option("--html", options->html,
+                 "also write the result as a page; with -, instead of the text")
       .type_name("FILE");
   declare_kernel_log(app, options->kernel_log);
   return [options] { return with_kernel_log(options->kernel_log, [&] { return run(*options); }); };

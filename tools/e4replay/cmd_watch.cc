@@ -211,15 +211,15 @@ Result<int> run(const Options& options) {
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   app.add_option("target", options->watch.stream.target,
-                 "mount point of an ext4, a file in it, or its device")
+                 "mount point of an ext4 file system, a file in it, or its device")
       .required()
       .type_name("MOUNT");
   app.add_option("-p,--policy", options->policies,
-                 "allocators that decide the same requests beside the kernel, comma-separated")
+                 "allocators that decide the same requests as the kernel, comma-separated")
       .type_name("POLICY[,POLICY...]");
-  app.add_flag("--once", options->once, "tell once, after one interval, and end");
-  app.add_flag("--json", options->json, "a JSON document a line");
-  app.add_flag("--lines", options->lines, "a line for each allocator, in a terminal as well");
+  app.add_flag("--once", options->once, "report once, after one interval, and exit");
+  app.add_flag("--json", options->json, "print one JSON document per line");
+  app.add_flag("--lines", options->lines, "print a line for each allocator, even on a terminal");
   app.add_option("--columns", options->columns,
                  "figures that the page and the lines show, comma-separated")
       .type_name("KEY[,KEY...]");
@@ -240,18 +240,18 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "keep the last minutes for captures: this long (10m), or this much memory (200M)")
       .type_name("TIME|SIZE");
   app.add_option("-o,--output", options->output,
-                 "capture to write, at a SIGUSR1, the key c, or --when; then FILE-2.e4c, ...")
+                 "capture to write on SIGUSR1, the key c, or --when; the next is FILE-2.e4c, ...")
       .type_name("FILE.e4c");
   app.add_option("--when", options->when,
                  "write one when this becomes true: 'groups_per_request > 500 for 5s'")
       .type_name("EXPR");
-  app.add_option("--after", options->after, "a capture goes on for so long (5s)").type_name("TIME");
+  app.add_option("--after", options->after, "how long a capture continues (5s)").type_name("TIME");
   app.add_option("--cooldown", options->cooldown, "least time between two captures of --when (5m)")
       .type_name("TIME");
   app.add_option("--max-files", options->max_files, "write no more captures than this (10)")
       .type_name("N");
   app.add_option("--max-bytes", options->max_bytes,
-                 "write no more once captures have this size together (1G)")
+                 "write no more once the captures' total size is this (1G)")
       .type_name("SIZE");
   app.add_option("--metrics", options->metrics,
                  "write metrics for Prometheus here at each report; node_exporter reads FILE.prom")
@@ -273,11 +273,12 @@ const Command& watch_command() {
       "watch", "follow the allocator of a mounted file system while it works (root)",
       "  e4replay watch /data                          a live page; in a pipe, lines\n"
       "  e4replay watch /data -p linux-6.12,linux-6.1  and what others would have done\n"
-      "  e4replay watch /data --json --interval 10s    a JSON document a line\n"
+      "  e4replay watch /data --json --interval 10s    one JSON document per line\n"
       "  e4replay watch /data --keep 10m -o bad.e4c --when 'groups_per_request > 500 for 5s'\n"
       "                                                capture the minutes around trouble\n"
       "  e4replay watch /data --listen 127.0.0.1:9435  metrics for Prometheus\n"
-      "Exit status: 0 after a signal, --for, --once or an unmount; 1 when it cannot be followed.\n",
+      "Exit status: 0 after a signal, --for, --once or an unmount; 1 if the file system cannot be "
+      "followed.\n",
       cmd_watch::declare};
   return kCommand;
 }

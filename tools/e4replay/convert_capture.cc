@@ -87,7 +87,7 @@ Result<SourceImage> SourceImage::open(const std::string& target, const OutputNam
   E4R_TRY(const std::uint64_t bytes, parse_start_size(target));
   E4R_TRY(const std::string behind_links, output_target(output));
   E4R_CHECK(out.make_in(bytes, target, directory_of(behind_links),
-                        output.path() + ": cannot create a file beside it"));
+                        output.path() + ": cannot create a file next to it"));
   return out;
 }
 
@@ -99,7 +99,7 @@ Result<SourceImage> SourceImage::make_like(std::uint64_t bytes,
   SourceImage out;
   auto file = anonymous_file(directory_of(behind_links), true);
   if (!file.ok())
-    return error("{}: cannot create a file beside it: {}", output.path(), file.error().message);
+    return error("{}: cannot create a file next to it: {}", output.path(), file.error().message);
   out.made_ = *std::move(file);
   out.path_ = out.made_.path();
   if (::ftruncate(out.made_.get(), static_cast<off_t>(bytes)) != 0)
@@ -172,7 +172,7 @@ Result<Material> gather(const CaptureConversion& conversion) {
     if (out.capture->end() != nullptr) out.end = *out.capture->end();
     if (!out.capture->image().empty()) out.image_path = out.capture->image().path();
   } else {
-    out.start.recorder = fmt::format("e4replay {}, of {}", E4R_VERSION, conversion.input);
+    out.start.recorder = fmt::format("e4replay {}, from {}", E4R_VERSION, conversion.input);
     out.start.snapshot = conversion.image.empty() ? "none" : "unmounted";
     out.end.reason = "the trace ended";
     out.end.quiet = true;
@@ -184,7 +184,8 @@ Result<Material> gather(const CaptureConversion& conversion) {
           "{}: begins with a checkpoint, which names inodes: --anonymize cannot change them",
           conversion.input);
     if (out.image_path.empty())
-      return error("--anonymize: without a start image nothing says which inodes are of one group");
+      return error(
+          "--anonymize: without a start image it is unknown which inodes belong to the same group");
     E4R_TRY(out.image, copy_of(out.image_path));
     out.image_path = out.image.path();
     E4R_CHECK(image::scrub(out.image_path));
@@ -229,8 +230,8 @@ Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32
   if (trace.streams_without_start == 0) return 1u;
   if (possible_cpus == 0)
     return error(
-        "--anonymize: the number of possible CPUs is not recorded, and inode numbers decide with "
-        "it: give a capture of `e4replay record`");
+        "--anonymize: the number of possible CPUs is not recorded, and decisions depend on it and "
+        "on inode numbers: give a capture made by `e4replay record`");
   return std::max(std::min(possible_cpus, (groups + 3) / 4), 1u);
 }
 

@@ -50,9 +50,8 @@ constexpr const char* kExamples =
     "  e4replay freefrag disk.img                    free extents by size\n"
     "  e4replay map disk.img                         where they lie\n"
     "\n"
-    "`e4replay SUBCOMMAND --help` has more. Exit status: 0 done, 1 could not, 2 wrong command "
-    "line,\n"
-    "3 verify found disagreement, 130 a signal stopped a sweep.\n";
+    "`e4replay SUBCOMMAND --help` shows more. Exit status: 0 success, 1 failure,\n"
+    "2 wrong command line, 3 verify found a difference, 130 a signal stopped a sweep.\n";
 
 }  // namespace
 

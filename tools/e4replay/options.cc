@@ -203,7 +203,7 @@ DeclaredOption add_checked(CommandLine& app, const char* name, std::string& valu
 void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions) {
   app.add_option("--fail-if", conditions,
                  "exit status 4 if this condition on the figures holds, such as "
-                 "'files/most_extents > 1.1 * base:files/most_extents'; may be given again")
+                 "'files/most_extents > 1.1 * base:files/most_extents'; may be repeated")
       .type_name("EXPR")
       .may_repeat();
 }
@@ -224,7 +224,7 @@ Status take_explain(const std::string& text, Explain explain, app::RunSpec& spec
   const auto number = parse_u64(text);
   if (!number.ok() && explain == Explain::policies_too)
     return error(
-        "--explain: '{}' is not the number of a decision: give --explain=1358, or --explain behind "
+        "--explain: '{}' is not the number of a decision: give --explain=1358, or --explain after "
         "the inputs for policies",
         text);
   if (!number.ok()) return number.error();
@@ -237,9 +237,9 @@ void declare_explain(CommandLine& app, app::RunSpec& spec, Explain explain) {
   DeclaredOption option = app.add_option(
       "--explain",
       [&spec, explain](const std::string& text) { return take_explain(text, explain, spec); },
-      policies ? "say why policies are better or worse than the first; with N, write down decision "
-                 "N: request, goal, groups and why, result"
-               : "write down decision N: request, goal, groups and why, result");
+      policies ? "say why policies are better or worse than the first; with N, print decision N: "
+                 "request, goal, groups and reasons, result"
+               : "print decision N: request, goal, groups and reasons, result");
   if (policies) option.may_lack_value();
   option.type_name(policies ? "[N]" : "N");
 }
@@ -260,11 +260,11 @@ void declare_inputs(CommandLine& app, InputArguments& o, Explain explain) {
   app.add_option("trace", o.open.trace,
                  "trace (ftrace, trace-cmd, perf text, trace.dat, .e4t, .e4c; .gz, .zst; -)")
       .type_name("TRACE");
-  app.add_option("--set", o.spec.settings, "set a tunable; may be given again")
+  app.add_option("--set", o.spec.settings, "set a tunable; may be repeated")
       .type_name("NAME=VALUE")
       .may_repeat();
   app.add_option("--tunables", o.open.tunables_file,
-                 "the recorded kernel's tunables (default: NAME.tunables beside the trace)")
+                 "the recorded kernel's tunables (default: NAME.tunables next to the trace)")
       .type_name("FILE");
   add_checked(app, "--device", o.open.device, trace::parse_device,
               "device in the trace (default: the only one, the one that fits the image, or the "
@@ -274,7 +274,7 @@ void declare_inputs(CommandLine& app, InputArguments& o, Explain explain) {
               "kernel that printed the trace: 6.1, 6.5 or cr1.5")
       .type_name("GEN");
   app.add_option("--buffer", o.open.buffer,
-                 "of a trace.dat, this instance only; '': the top buffer")
+                 "for a trace.dat, only this instance; '' is the top buffer")
       .type_name("NAME");
   app.add_flag("--lenient", o.open.lenient, "skip malformed trace lines instead of stopping");
   app.add_flag("--any-ratio", o.open.any_ratio, kAnyRatioHelp);
@@ -282,7 +282,8 @@ void declare_inputs(CommandLine& app, InputArguments& o, Explain explain) {
   app.add_flag("--check", o.spec.check, "verify the allocator's invariants during the replay");
   declare_explain(app, o.spec, explain);
   declare_fail_if(app, o.fail_if);
-  app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
+  app.add_option("--json", o.json,
+                 "also write JSON to FILE; with -, print JSON instead of the text")
       .type_name("FILE");
   app.add_option("--threads", o.open.threads, "threads to use (default: one per CPU)")
       .type_name("N");
@@ -301,16 +302,17 @@ Status resolve(InputArguments& o) {
 }
 
 void declare_sides(CommandLine& app, SideArguments& options, const std::string& meaning) {
-  app.add_option("--base", options.base, "the policy as it is, or kernel:FILE").type_name("POLICY");
+  app.add_option("--base", options.base, "the policy without the change, or kernel:FILE")
+      .type_name("POLICY");
   app.add_option("--with", options.with, meaning).type_name("POLICY");
 }
 
 void declare_side_settings(CommandLine& app, SideArguments& options) {
-  app.add_option("--set", options.settings, "set a tunable for both; may be given again")
+  app.add_option("--set", options.settings, "set a tunable for both; may be repeated")
       .type_name("NAME=VALUE")
       .may_repeat();
   app.add_option("--set-with", options.with_settings,
-                 "set a tunable for --with alone; may be given again")
+                 "set a tunable only for --with; may be repeated")
       .type_name("NAME=VALUE")
       .may_repeat();
 }

@@ -25,8 +25,8 @@ constexpr std::size_t kMostComplaints = 3;  // shown for each check
 constexpr const char* kHelp =
     "usage: e4replay-policy-test [OPTION]... POLICY...\n"
     "\n"
-    "Holds policies against what every policy must do: files that were compiled against\n"
-    "<e4replay/plugin.h> (./roomy.so), or policies by their names (e4replay policies).\n"
+    "Checks policies against the rules for every policy. Give files that were compiled with\n"
+    "<e4replay/plugin.h> (./roomy.so), or names of policies (e4replay policies).\n"
     "\n"
     "  -l, --list     list the checks, and run none\n"
     "      --version  print the version\n"

@@ -15,7 +15,8 @@ constexpr std::array kReleases = {ReleaseRange{{6, 12, 77}, {6, 12, kAnyPatch}}}
 extern const Policy linux_6_12_77 = {
     .name = "linux-6.12.77",
     .alias = "linux-6.12",
-    .summary = "Linux 6.12.77 on: best-avail before CR2, groups of a class in ascending order",
+    .summary =
+        "Linux 6.12.77 and later: best-avail before CR2, groups of a class in ascending order",
     .source = "fs/ext4/mballoc.c, Linux 6.12.117",
     .ladder = kBestAvailLadder,
     .kernel = kLinux6_12,

@@ -18,8 +18,8 @@ extern const Policy linux_6_14 = {
     .name = "linux-6.14",
     .alias = "linux-6.12.0",
     .summary =
-        "Linux 6.9 to 6.16, 6.12 to .42, RHEL 10.0: as 6.8, but short finds are kept at the "
-        "request's end",
+        "Linux 6.9 to 6.16, 6.12 to .42, RHEL 10.0: as 6.8, but a short find at the goal's start "
+        "must cover the request's end",
     .source = "fs/ext4/mballoc.c, Linux 6.14",
     .ladder = kBestAvailLadder,
     .kernel = kLinux6_14,

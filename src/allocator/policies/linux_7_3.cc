@@ -15,7 +15,8 @@ constexpr std::array kReleases = {ReleaseRange{{6, 17, 0}, {7, 3, kAnyPatch}}};
 extern const Policy linux_7_3 = {
     .name = "linux-7.3",
     .summary =
-        "Linux 6.17 to 7.3: as 6.12.77, and large files go on where others of their hash ended",
+        "Linux 6.17 to 7.3: as 6.12.77, but a large file continues where the last one with its "
+        "hash ended",
     .source = "fs/ext4/mballoc.c, Linux 7.3.4",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3,

@@ -8,7 +8,7 @@ namespace e4r::allocator::policies_of_files {
 
 extern const Policy linux_7_3_group_goal = {
     .name = "linux-7.3-group-goal",
-    .summary = "Linux 7.3 that keeps the goal of a group preallocation behind best-avail",
+    .summary = "Linux 7.3, but keeps the goal of a group preallocation after best-avail",
     .source = "kernel/patches/group-goal",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3GroupGoal,

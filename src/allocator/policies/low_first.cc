@@ -8,8 +8,7 @@ namespace e4r::allocator::policies_of_files {
 
 extern const Policy low_first = {
     .name = "low-first",
-    .summary =
-        "7.3 whose searches all begin in group 0, so that low addresses are used again first",
+    .summary = "7.3, but all searches begin in group 0, so that low addresses are reused first",
     .source = "docs/studies/rotalloc.md",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3LowFirst,

@@ -93,12 +93,12 @@ constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, Indexed i
 // nothing show the difference.
 constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow, true);
 constexpr Kernel k5_4_244 = tries_on(walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart, false));
-constexpr Kernel k5_4_274 = tries_on(walks_5_4("Linux 5.4.274 on", kOverEnd, false));
+constexpr Kernel k5_4_274 = tries_on(walks_5_4("Linux 5.4.274 and later", kOverEnd, false));
 // Up to 5.10.145 the number of tries has no limit. Only requests with EXT4_MB_HINT_GOAL_ONLY show
 // this, and ext4 makes no such requests.
 constexpr Kernel k5_10_0 = without_stats(walks_5_10("Linux 5.10 to 5.10.180", kWindow));
 constexpr Kernel k5_10_181 = walks_5_10("Linux 5.10.181 to 5.10.214", kOverStart);
-constexpr Kernel k5_10_215 = walks_5_10("Linux 5.10.215 on", kOverEnd);
+constexpr Kernel k5_10_215 = walks_5_10("Linux 5.10.215 and later", kOverEnd);
 // Kernels up to 5.15.70.
 constexpr Kernel by_tree_at_once(std::string_view name, Indexed indexed) {
   Kernel kernel = by_index(name, GroupIndex::tree_to_end, indexed, kWindow);
@@ -116,7 +116,7 @@ constexpr Kernel k5_15_113 =
 constexpr Kernel k5_15_154 =
     by_index("Linux 5.15.154 to 5.15.201", GroupIndex::tree, Indexed::with_extents, kOverEnd);
 constexpr Kernel k5_15_202 =
-    by_index("Linux 5.15.202 on", GroupIndex::tree, Indexed::every_file, kOverEnd);
+    by_index("Linux 5.15.202 and later", GroupIndex::tree, Indexed::every_file, kOverEnd);
 constexpr Kernel k6_1_0 = by_index("Linux 6.0 to 6.1.29, RHEL 9.2", GroupIndex::lists_keep_full,
                                    Indexed::with_extents, kWindow);
 constexpr Kernel k6_1_30 = by_index("Linux 6.1.30 to 6.1.83", GroupIndex::lists_keep_full,
@@ -135,8 +135,8 @@ constexpr Kernel k6_6_24 = by_lists_6_6("Linux 6.6.24 to 6.6.102", GroupIndex::l
                                         Indexed::with_extents, Placement::over_end);
 constexpr Kernel k6_6_103 = by_lists_6_6("Linux 6.6.103 to 6.6.127", GroupIndex::lists,
                                          Indexed::with_extents, Placement::over_end);
-constexpr Kernel k6_6_128 =
-    by_lists_6_6("Linux 6.6.128 on", GroupIndex::lists, Indexed::every_file, Placement::over_end);
+constexpr Kernel k6_6_128 = by_lists_6_6("Linux 6.6.128 and later", GroupIndex::lists,
+                                         Indexed::every_file, Placement::over_end);
 constexpr Kernel k6_8 =
     with_best_avail("Linux 6.8", GroupIndex::lists_keep_full, Indexed::with_extents, kReadAhead6_5,
                     kStripe6_8, Placement::over_start);
@@ -227,7 +227,9 @@ extern const Policy linux_5_4_244 = {
 extern const Policy linux_5_4_274 = {
     .name = "linux-5.4.274",
     .alias = "linux-5.4",
-    .summary = "Linux 5.4.274 on: as 5.4.244, but short finds are kept at the request's end",
+    .summary =
+        "Linux 5.4.274 and later: as 5.4.244, but a short find at the goal's start must cover the "
+        "request's end",
     .source = "fs/ext4/mballoc.c, Linux 5.4.274 to 5.4.301",
     .ladder = kFourCriteria5_4,
     .kernel = k5_4_274,
@@ -262,7 +264,9 @@ extern const Policy linux_5_10_181 = {
 extern const Policy linux_5_10_215 = {
     .name = "linux-5.10.215",
     .alias = "linux-5.10",
-    .summary = "Linux 5.10.215 on: as 5.10.181, but short finds are kept at the request's end",
+    .summary =
+        "Linux 5.10.215 and later: as 5.10.181, but a short find at the goal's start must cover "
+        "the request's end",
     .source = "fs/ext4/mballoc.c, Linux 5.10.215 to 5.10.253",
     .ladder = kFourCriteria,
     .kernel = k5_10_215,
@@ -321,7 +325,9 @@ extern const Policy linux_5_15_113 = {
 };
 extern const Policy linux_5_15_154 = {
     .name = "linux-5.15.154",
-    .summary = "Linux 5.15.154 to .201: as 5.15.113, but short finds are kept at the request's end",
+    .summary =
+        "Linux 5.15.154 to .201: as 5.15.113, but a short find at the goal's start must cover the "
+        "request's end",
     .source = "fs/ext4/mballoc.c, Linux 5.15.154 to 5.15.198",
     .ladder = kFourCriteria,
     .kernel = k5_15_154,
@@ -332,7 +338,8 @@ extern const Policy linux_5_15_154 = {
 extern const Policy linux_5_15_202 = {
     .name = "linux-5.15.202",
     .alias = "linux-5.15",
-    .summary = "Linux 5.15.202 on: as 5.15.154, but files without extents use the index, too",
+    .summary =
+        "Linux 5.15.202 and later: as 5.15.154, but files without extents use the index, too",
     .source = "fs/ext4/mballoc.c, Linux 5.15.202 to 5.15.215",
     .ladder = kFourCriteria,
     .kernel = k5_15_202,
@@ -368,7 +375,9 @@ extern const Policy linux_6_1_30 = {
 };
 extern const Policy linux_6_1_84 = {
     .name = "linux-6.1.84",
-    .summary = "Linux 6.1.84 to .148: as 6.1.30, but short finds are kept at the request's end",
+    .summary =
+        "Linux 6.1.84 to .148: as 6.1.30, but a short find at the goal's start must cover the "
+        "request's end",
     .source = "fs/ext4/mballoc.c, Linux 6.1.84 to 6.1.120",
     .ladder = kFourCriteria,
     .kernel = k6_1_84,
@@ -410,7 +419,8 @@ extern const Policy el9_4 = {
 };
 extern const Policy el9_5 = {
     .name = "el9_5",
-    .summary = "RHEL 9.5: as 9.4, but short finds are kept at the request's end",
+    .summary =
+        "RHEL 9.5: as 9.4, but a short find at the goal's start must cover the request's end",
     .source = "fs/ext4/mballoc.c, kernel-5.14.0-503.40.1.el9_5",
     .ladder = kFourCriteria,
     .kernel = kEl9_5,
@@ -431,7 +441,7 @@ extern const Policy el9_6 = {
 };
 extern const Policy linux_6_6_0 = {
     .name = "linux-6.6.0",
-    .summary = "Linux 6.6 to 6.6.23: as 6.5, but best-avail is for data alone",
+    .summary = "Linux 6.6 to 6.6.23: as 6.5, but best-avail is only for data",
     .source = "fs/ext4/mballoc.c, Linux 6.6.0 to 6.6.19",
     .ladder = kBestAvailLadder,
     .kernel = k6_6_0,
@@ -441,7 +451,9 @@ extern const Policy linux_6_6_0 = {
 };
 extern const Policy linux_6_6_24 = {
     .name = "linux-6.6.24",
-    .summary = "Linux 6.6.24 to .102: as 6.6.0, but short finds are kept at the request's end",
+    .summary =
+        "Linux 6.6.24 to .102: as 6.6.0, but a short find at the goal's start must cover the "
+        "request's end",
     .source = "fs/ext4/mballoc.c, Linux 6.6.24 to 6.6.64",
     .ladder = kBestAvailLadder,
     .kernel = k6_6_24,
@@ -462,7 +474,7 @@ extern const Policy linux_6_6_103 = {
 extern const Policy linux_6_6_128 = {
     .name = "linux-6.6.128",
     .alias = "linux-6.6",
-    .summary = "Linux 6.6.128 on: as 6.6.103, but files without extents use the index, too",
+    .summary = "Linux 6.6.128 and later: as 6.6.103, but files without extents use the index, too",
     .source = "fs/ext4/mballoc.c, Linux 6.6.128 to 6.6.134",
     .ladder = kBestAvailLadder,
     .kernel = k6_6_128,

@@ -17,7 +17,7 @@ constexpr std::string_view kRotallocCode =
 
 extern const Policy rotalloc = {
     .name = "rotalloc",
-    .summary = "7.3, every goal and search moved to the group where the last one ended",
+    .summary = "7.3, but every goal and search moves to the group where the last one ended",
     .source =
         "linux-ext4, 4 February 2026: \"ext4: add optional rotating block allocation policy\", "
         "as kernel/patches/rotalloc",

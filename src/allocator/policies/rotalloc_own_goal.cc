@@ -15,7 +15,7 @@ constexpr std::string_view kOwnGoalCode =
 
 extern const Policy rotalloc_own_goal = {
     .name = "rotalloc-own-goal",
-    .summary = "rotalloc that tries a file's own goal where it is before it rotates",
+    .summary = "rotalloc, but tries a file's own goal before it rotates",
     .source = "docs/studies/rotalloc.md, after the review of rotalloc",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3RotallocBehindGoal,

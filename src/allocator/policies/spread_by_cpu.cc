@@ -8,7 +8,8 @@ namespace e4r::allocator::policies_of_files {
 
 extern const Policy spread_by_cpu = {
     .name = "spread-by-cpu",
-    .summary = "7.3 whose searches begin behind the goal's group, as far as the CPU's number says",
+    .summary =
+        "7.3, but searches begin after the goal's group, at a distance given by the CPU's number",
     .source = "docs/studies/contention.md",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3ByCpu,

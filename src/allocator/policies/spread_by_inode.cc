@@ -16,7 +16,7 @@ constexpr std::string_view kSpreadCode =
 extern const Policy spread_by_inode = {
     .name = "spread-by-inode",
     .summary =
-        "7.3 whose searches begin behind the goal's group, as far as the inode's number says",
+        "7.3, but searches begin after the goal's group, at a distance given by the inode's number",
     .source = "kernel/lab/experiments/spread-by-inode.patch",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3ByInode,

@@ -70,7 +70,7 @@ enum Option : std::uint16_t {
 };
 
 Error truncation_error(std::string_view where) {
-  return error("the file ends within {}: it is cut short", where);
+  return error("the file ends within {}: it is truncated", where);
 }
 
 std::int64_t signed_number(std::string_view text) {
@@ -280,7 +280,7 @@ class Reader {
     c.u32();  // the ID of the section's description
     const std::uint64_t size = c.u64();
     if (!c.good())
-      return error("section {} at byte {} is beyond the end: it is cut short", id, offset);
+      return error("section {} at byte {} is beyond the end: it is truncated", id, offset);
     if (s.id != id) return error("has no section {} at byte {}", id, offset);
     if (!content) return {};
     if (!s.packed) {
@@ -395,7 +395,7 @@ class Reader {
   Status check_part(CpuPart& part) {
     const std::uint64_t end = file_.size();
     if (part.offset <= end && part.size <= end - part.offset) return {};
-    Error e = error("the data of CPU {} reach beyond the end: it is cut short", part.cpu);
+    Error e = error("the data of CPU {} reach beyond the end: it is truncated", part.cpu);
     if (!lenient_) return e;
     warnings_->push_back(std::move(e.message));
     part.offset = std::min(part.offset, end);

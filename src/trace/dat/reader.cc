@@ -51,7 +51,7 @@ class DatTrace final : public Trace {
           RecordDecoder::create(header_.formats, header_.big_endian, declared, KindSet::none())
               .ok();
       return error("{}: {}{}", name(), decoder.error().message,
-                   passable ? "; --lenient passes over such events" : "");
+                   passable ? "; --lenient skips such events" : "");
     }
     decoder_.emplace(*std::move(decoder));
     E4R_CHECK(choose_buffers());
@@ -162,8 +162,7 @@ class DatTrace final : public Trace {
     const auto kind = decoder_->malformed_kind();
     if (!kind) return damage(options_.lenient, decoder_->problem());
     if (!options_.lenient && options_.needed.contains(*kind))
-      return error("{}: {}; --lenient passes over what cannot be read", name(),
-                   decoder_->problem());
+      return error("{}: {}; --lenient skips what cannot be read", name(), decoder_->problem());
     summary_.add_malformed(*kind);
     return {};
   }

@@ -77,7 +77,7 @@ class E4tTrace final : public Trace {
     while (filled == 0 && !ended_) {
       const Result<std::size_t> got = block_.read(batch_);
       if (!got.ok()) {
-        E4R_CHECK(damage("at byte {}: a block holds no proper events", block_offset_));
+        E4R_CHECK(damage("at byte {}: a block holds invalid events", block_offset_));
         block_ = {};
         continue;
       }
@@ -140,7 +140,7 @@ class E4tTrace final : public Trace {
     Frame f;
     E4R_TRY(const auto head, pieces_.take(kFrameBytes));
     if (head.size() < kFrameBytes)
-      return last_damage("the file ends at byte {} without an end mark: it is cut short",
+      return last_damage("the file ends at byte {} without an end mark: it is truncated",
                          pieces_.offset());
     std::memcpy(f.bytes.data(), head.data(), kFrameBytes);
     f.type = static_cast<char>(f.bytes[0]);
@@ -157,7 +157,7 @@ class E4tTrace final : public Trace {
   Status read_block(const Frame& f) {
     E4R_TRY(const auto payload, pieces_.take(f.size));
     if (payload.size() < f.size)
-      return last_damage("the file ends at byte {} within a block: it is cut short",
+      return last_damage("the file ends at byte {} within a block: it is truncated",
                          pieces_.offset());
     ++totals_.blocks;
     totals_.chain = extend_chain(totals_.chain, f.sum);
@@ -180,7 +180,7 @@ class E4tTrace final : public Trace {
       return damage("holds {} events where its end mark says {}: blocks are missing or damaged",
                     totals_.events, stored.events);
     E4R_TRY(const auto behind, pieces_.take(1));
-    if (!behind.empty()) return damage("at byte {}: data behind the end", pieces_.offset() - 1);
+    if (!behind.empty()) return damage("at byte {}: data after the end", pieces_.offset() - 1);
     if (std::string warning = pieces_.warning(); !warning.empty()) {
       summary_.warnings.push_back(std::move(warning));
       ++summary_.damaged;

@@ -364,7 +364,7 @@ struct Body {
       }
       seen |= 1U << field;
       if (!read_field(field, s, e, c) || !(s.at_end() || *s.p == ' '))
-        return fail(c, word, "has no proper value");
+        return fail(c, word, "has an invalid value");
     }
     std::size_t at = 0;
     (((seen >> at++ & 1) == 0 ? say_lacking<Fields>(c) : void()), ...);

@@ -166,7 +166,7 @@ class TextTrace final : public Trace {
     }
     if (!noise_.add(line))
       return error(
-          "{}:{}: {} lines up to here are not events, and no recorder writes so many: give a trace",
+          "{}:{}: {} lines up to here are not events, more than any recorder writes: give a trace",
           name(), lines_.number(), format_count(noise_.lines()));
     if (is_decoration(line)) {
       const bool blank_start = !lines_.terminated() && line.starts_with(' ');
@@ -206,7 +206,7 @@ class TextTrace final : public Trace {
   // Drops the last line if it has no newline and cannot be read, or if the input was truncated.
   bool cut_short() {
     summary_.warnings.push_back(
-        fmt::format("{}:{}: the last line is cut short and was left out", name(), lines_.number()));
+        fmt::format("{}:{}: the last line is truncated and was left out", name(), lines_.number()));
     return false;
   }
 
@@ -215,7 +215,7 @@ class TextTrace final : public Trace {
   Result<bool> report_malformed(fmt::format_string<Args...> format, Args&&... args) {
     if (!lines_.terminated()) return cut_short();
     if (!options_.lenient)
-      return error("{}:{}: {}; --lenient passes over what cannot be read", name(), lines_.number(),
+      return error("{}:{}: {}; --lenient skips what cannot be read", name(), lines_.number(),
                    fmt::format(format, std::forward<Args>(args)...));
     ++summary_.skipped_lines;
     return false;
