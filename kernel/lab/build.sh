@@ -94,7 +94,7 @@ check_config() {
     [ $lost = 0 ] || die "Kconfig refused lines of kernel/lab/configs: see above"
 }
 
-# For several lines about one option, only the last counts.
+# If several lines set one option, only the last counts.
 effective_lines() {
     local all
     mapfile -t all < <(fragments)

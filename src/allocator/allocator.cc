@@ -292,8 +292,8 @@ Prealloc* Allocator::keep_if_accepted(Search& search, Prealloc* pa) const {
 }
 
 // Searches with a guide, which may reveal that the kernel skipped groups because another CPU held
-// their locks. The search then starts over and skips them. Only the buddies that the first try
-// loaded stay loaded.
+// their locks. The search then starts over and skips them. From the first try, only the loaded
+// buddies remain.
 void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;

@@ -69,7 +69,7 @@ class Discards {
 
   // Queues the extents that a commit has returned.
   void commit(const std::vector<state::FreedList::Entry>& given_back);
-  // Sends clusters that are about to be freed at once.
+  // Sends the discard of clusters that are about to be freed immediately, without a commit.
   void free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
                     std::uint32_t clusters);
   // Runs the worker until it has sent `most` runs or nothing is left. A run is taken out of its

@@ -37,8 +37,8 @@ allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
   return has_prealloc ? allocator::Mode::unknown : allocator::Mode::group;
 }
 
-// Whether normalisation produced the recorded goal. If the goal was trimmed, the position of the
-// result shows how long it had been.
+// Whether normalisation produced the recorded goal. If the goal was trimmed, its original length
+// follows from the position of the result.
 bool Dictation::fits(const allocator::Search& search, const Normalized& normalized) const {
   const Extent& goal = normalized.goal;
   const std::uint32_t len = recorded_.goal.len;

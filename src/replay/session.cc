@@ -369,8 +369,9 @@ Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) 
   }
 }
 
-// Read-ahead may have found bitmaps in memory. Tries this for all groups, and then for the batches
-// around the first decision that differs, as long as fewer decisions differ.
+// Read-ahead may have found bitmaps in memory. Assumes so for all groups, and else for one batch
+// after the other around the first decision that differs. Keeps an assumption only if fewer
+// decisions differ with it.
 Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best) {
   constexpr std::size_t kMostBatches = 16;             // for one decision
   constexpr std::uint64_t kMostDecisions = 5'000'000;  // in all tries

@@ -21,8 +21,8 @@ namespace e4r::replay {
 
 struct Checkpoint;
 
-// The in-memory state of a file system that was mounted before a recording began, as far as bitmaps
-// do not show it. Every buddy is loaded, because reading mb_groups loads them.
+// The in-memory state of a file system that was mounted before a recording began, beyond what its
+// bitmaps show. Every buddy is loaded, because reading mb_groups loads them.
 struct WarmStart {
   // The recorded kernel took `group` although `other` would have come first. So `group` comes
   // before `other` on the list that has held both since the start.
@@ -58,9 +58,8 @@ struct WarmStart {
   // Applies the precedences one after the other.
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 
-  // Clusters of preallocations: those that the trace shows, because it uses or releases them but
-  // does not make them; those placed only by the counters of mb_groups; and those whose position is
-  // unknown.
+  // Clusters of preallocations from before the trace, by how they were found: used or released in
+  // the trace; placed by the counters of mb_groups alone; with an unknown position.
   std::uint64_t shown_by_trace = 0;
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;

@@ -200,8 +200,8 @@ std::string table(const results::Outcome& run) {
     columns.push_back(agreement_rows(*way.agreement));
   }
   out += "</tr></thead>\n<tbody>\n";
-  // All columns have the rows that are shares, in the same order. The other rows are present only
-  // if their count is not zero.
+  // Rows that show a share appear in all columns, in the same order. The other rows appear only if
+  // their count is not zero.
   const auto cells = [&](const std::string& label) {
     std::string row;
     for (std::size_t i = 0; i < columns.size(); ++i) {

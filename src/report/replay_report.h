@@ -119,8 +119,8 @@ struct ReplayReport {
 [[nodiscard]] std::string choice_text(const ReplayReport& report);
 // Says which reads of bitmaps were assumed to have ended early. Empty if no reads were.
 [[nodiscard]] std::string early_reads_text(const ReplayReport& report);
-// Says that no policy is the recorded kernel's own, and which one is nearest. Empty if one is, if
-// that is unknown, or if the caller named the policy.
+// Says that no policy is the recorded kernel's own, and which one is nearest. Empty if a policy is
+// the kernel's own, if it is unknown whether one is, or if the caller named the policy.
 [[nodiscard]] std::string doubt_text(const ReplayReport& report);
 
 // The kernel's mb_stats of the recorded run, or why they are missing.

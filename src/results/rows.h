@@ -75,8 +75,8 @@ enum class Place : std::uint8_t {
   document,  // in the document only
 };
 
-// The name that a teller uses for a figure if it differs from a replay's. hunt uses review's names.
-// For metrics, the label is the help text: a sentence without a unit.
+// The name that a teller uses for a figure, if it is not the name that a replay uses. hunt uses
+// review's names. For metrics, the label is the help text: a sentence without a unit.
 struct Name {
   Teller teller;
   std::string key;

@@ -97,7 +97,7 @@ struct Case {
   std::array<std::string, 2> failed = {};  // empty if it did not fail
 };
 
-// The noise of a time, measured in cases where both kernels made the same decisions.
+// The noise in a time figure, measured in cases where both kernels made the same decisions.
 struct Band {
   std::string key;        // key of the figure
   std::size_t cases = 0;  // number of these cases

@@ -420,7 +420,8 @@ std::string slurm_script(const Jobs& jobs) {
          run_part(jobs, "\"${SLURM_CPUS_PER_TASK:-1}\"");
 }
 
-// -q: parallel passes words to a shell, and the script's name may contain blanks.
+// -q makes parallel quote the words that it passes to a shell, since the script's name may contain
+// blanks.
 std::string parallel_script(const Jobs& jobs) {
   return "#!/bin/sh\n" +
          heading(jobs,

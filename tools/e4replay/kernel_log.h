@@ -14,7 +14,7 @@ namespace e4r::tools {
 
 void declare_kernel_log(CommandLine& app, std::string& file);
 
-// Runs the command, then writes everything that its kernels printed to the file, even if the
+// Runs the command, then writes to the file everything that its kernels printed, even if the
 // command failed. If `file` is empty, nothing is kept. The command itself refuses a file that it
 // cannot write (Outputs).
 [[nodiscard]] Result<int> with_kernel_log(const std::string& file,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // rotalloc without its penalty for growing files: the block after a file's last one is tried first,
-// at its own place. Only the search that follows begins at the cursor.
+// wherever the cursor is. Only the search that follows begins at the cursor.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

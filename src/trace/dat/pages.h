@@ -14,7 +14,7 @@
 namespace e4r::trace::dat {
 
 // Reads consecutive numbers and strings in the file's byte order. A read past the end returns 0 or
-// an empty string and makes good() false for good.
+// an empty string, and good() returns false from then on.
 class Cursor {
  public:
   Cursor(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
