@@ -41,6 +41,8 @@ Workload::Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFile
       writer_(options.inputs),
       files_(std::move(files)) {
   for (std::uint32_t group = 0; group < geometry_.groups; ++group)
+    seen_loaded_.push_back(!allocator.state().group(group).need_init);
+  for (std::uint32_t group = 0; group < geometry_.groups; ++group)
     for (std::uint32_t at = 0; at < geometry_.clusters_per_group; ++at)
       used_.push_back(fs.is_used(group, at));
   free_ = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), false));
@@ -133,8 +135,15 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
       return remove(ino, depth);
     default: {
       const auto group = static_cast<std::uint32_t>(rng_.below(geometry_.groups));
+      const bool loaded = !allocator_.state().group(group).need_init;
+      // The trace has no events of loads by searches, so a reload would look like the first load.
+      if (loaded && !seen_loaded_[group]) return changed();
       writer_.add_load(thread(depth), group);
-      allocator_.load_by_others(group);
+      seen_loaded_[group] = true;
+      if (loaded)
+        allocator_.note_reload(group);
+      else
+        allocator_.load_by_others(group);
       return changed();
     }
   }

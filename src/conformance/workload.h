@@ -113,6 +113,7 @@ class Workload {
 
   allocator::Allocator& allocator_;
   const state::MountedGeometry& geometry_;
+  std::vector<bool> seen_loaded_;  // groups that a reader of the trace knows to be loaded
   WorkloadOptions options_;
   Rng rng_;
   KernelTraceWriter writer_;
