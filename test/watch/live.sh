@@ -170,13 +170,20 @@ kill -STOP $watcher
 kill -CONT $watcher
 wait_for 'the kernel dropped events; taking a new start image'
 wait_for '"starts":2'
-# Write a few files at a time, because on a busy machine more could overflow these buffers again.
-for ((i = 0; i < 100; i++)); do
-    decisions=$(tell decisions)
-    # From the first attempts, the watch learns the state in memory at the start.
-    if [ "$decisions" -gt 50 ] && [ $((decisions - $(tell identical))) -le 5 ]; then break; fi
-    ./busy "$fs" $((5000 + 10 * i)) 10
-    sleep 0.3
+# A start image may lack something that the kernel holds in memory, so that decisions differ until the next one. Then
+# other tunables are a reason for the next one.
+is_exact() { [ "$(tell decisions)" -gt 50 ] && [ $(($(tell decisions) - $(tell identical))) -le 5 ]; }
+for attempt in 1 2 3; do
+    # Write a few files at a time, because on a busy machine more could overflow these buffers again.
+    for ((i = 0; i < 40; i++)); do
+        # From the first attempts, the watch learns the state in memory at the start.
+        if is_exact; then break 2; fi
+        ./busy "$fs" $((5000 * attempt + 10 * i)) 10
+        sleep 0.3
+    done
+    starts=$(tell starts)
+    echo $((200 + attempt)) >"/sys/fs/ext4/${loop#/dev/}/mb_max_to_scan"
+    wait_for "\"starts\":$((starts + 1))"
 done
 end_watch
 [ "$(tell lost_events)" -gt 0 ] || bad "no event was lost: $(grep -o '"notes":\[[^]].*' watch.out)"
