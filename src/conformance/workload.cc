@@ -135,15 +135,13 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
       return remove(ino, depth);
     default: {
       const auto group = static_cast<std::uint32_t>(rng_.below(geometry_.groups));
-      const bool loaded = !allocator_.state().group(group).need_init;
-      // The trace has no events of loads by searches, so a reload would look like the first load.
-      if (loaded && !seen_loaded_[group]) return changed();
       writer_.add_load(thread(depth), group);
-      seen_loaded_[group] = true;
-      if (loaded)
+      // The trace has no events of loads by searches, so this may look like the first load.
+      if (seen_loaded_[group])
         allocator_.note_reload(group);
       else
         allocator_.load_by_others(group);
+      seen_loaded_[group] = true;
       return changed();
     }
   }

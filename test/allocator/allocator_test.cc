@@ -415,7 +415,7 @@ TEST_F(AllocatorTest, WhatASearchWouldFindIsNotTaken) {
   const Extent goal = {2, 0, 16, 0};
   search.orig = search.goal = goal;
   search.ino = 20;
-  const Decision would = rig->allocator.would_find(search, {true, goal, 0});
+  const Decision would = rig->allocator.would_find(search, {true, goal, {}, 0});
   EXPECT_TRUE(would.success);
   EXPECT_EQ(would.result.len, 16u);
   const auto& words = rig->state.words(rig->state.group(would.result.group));
