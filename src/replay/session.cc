@@ -147,6 +147,9 @@ class Session::Replays {
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
                                            const Order&... order) const;
   [[nodiscard]] Result<Followed> find_order(const Setup& recorded, bool beside);
+  template <class... Order>
+  [[nodiscard]] Result<bool> improve(const Setup& recorded, Followed& best,
+                                     const Order&... order) const;
   [[nodiscard]] Status place_otherwise(const Setup& recorded, Followed& best);
   [[nodiscard]] Status find_order_again(const Setup& recorded, Followed& best) const;
   [[nodiscard]] Status find_early_reads(const Setup& recorded, Followed& best);
@@ -158,7 +161,6 @@ class Session::Replays {
   std::optional<WarmStart> warm_;
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
-  std::vector<allocator::ReadBatch> early_reads_;  // of the runs to come
   // The decisions of a first pass.
   struct FirstPass {
     std::uint64_t differing = 0;  // decisions that differ from the trace
@@ -173,7 +175,7 @@ TraceFacts Session::Replays::facts() const {
   const TraceStart from = start();
   const bool discards = trace_.summary().count(trace::EventKind::discard_blocks) > 0 ||
                         (from.from != nullptr && source_.geometry.discard);
-  return {from.loaded, from.from, discards, trims_, early_reads_};
+  return {from.loaded, from.from, discards, trims_, inputs_.early_reads};
 }
 
 template <class Driver, class... Inputs>
@@ -339,6 +341,18 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
   return out;
 }
 
+// Follows once more, and keeps that run in `best` if fewer decisions differ than in the run there.
+template <class... Order>
+Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
+                                       const Order&... order) const {
+  Result<Followed> next = follow_as<OrderSearch>(recorded, false, order...);
+  if (!next.ok()) return next.error();
+  if (next->run.engine->agreement().differing() >= best.run.engine->agreement().differing())
+    return false;
+  best = *std::move(next);
+  return true;
+}
+
 // If preallocations are known only from counters, tries their other possible places in the group of
 // the first differing decision, and continues as long as fewer decisions differ. If many decisions
 // differ, the policy is the cause, and nothing is tried.
@@ -358,12 +372,8 @@ Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) 
       decisions += agreement.requests;
       if (decisions > kMostDecisions || best.run.engine->agreement().differing() == 0) break;
       hidden->taken = i;
-      Result<Followed> next = follow_as<OrderSearch>(recorded, false);
-      if (!next.ok()) return next.error();
-      if (next->run.engine->agreement().differing() >= best.run.engine->agreement().differing())
-        continue;
-      best = *std::move(next);
-      taken = i;
+      E4R_TRY(const bool better, improve(recorded, best));
+      if (better) taken = i;
     }
     hidden->taken = taken;
   }
@@ -381,16 +391,10 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
   std::uint64_t decisions = 0;
   // Keeps `reads` if fewer decisions differ with them than without.
   const auto improves = [&](std::vector<allocator::ReadBatch> reads) -> Result<bool> {
-    const Agreement& before = best.run.engine->agreement();
-    decisions += before.requests;
-    std::swap(early_reads_, reads);
-    Result<Followed> next = follow_as<OrderSearch>(recorded, false);
-    if (!next.ok()) return next.error();
-    const bool better = next->run.engine->agreement().differing() < before.differing();
-    if (better)
-      best = *std::move(next);
-    else
-      std::swap(early_reads_, reads);
+    decisions += best.run.engine->agreement().requests;
+    std::swap(inputs_.early_reads, reads);
+    E4R_TRY(const bool better, improve(recorded, best));
+    if (!better) std::swap(inputs_.early_reads, reads);
     return better;
   };
   const auto agreement = [&]() -> const Agreement& { return best.run.engine->agreement(); };
@@ -403,7 +407,7 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
     for (const allocator::ReadBatch& batch :
          batches_around(agreement().divergences.front().group, recorded.tunables, geometry)) {
       if (++tries > kMostBatches || decisions > kMostDecisions) break;
-      std::vector<allocator::ReadBatch> reads = early_reads_;
+      std::vector<allocator::ReadBatch> reads = inputs_.early_reads;
       reads.push_back(batch);
       E4R_TRY(better, improves(std::move(reads)));
       if (better) break;
@@ -419,27 +423,25 @@ Status Session::Replays::find_order_again(const Setup& recorded, Followed& best)
   if (recorded.policy->kernel.freed != state::FreedMerging::parent) return {};
   for (;;) {
     const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
-    const std::uint64_t differing = search.agreement().differing();
-    if (differing == 0 || search.progress().empty()) return {};
-    Result<Followed> next = follow_as<OrderSearch>(recorded, false, search.progress());
-    if (!next.ok()) return next.error();
-    if (next->run.engine->agreement().differing() >= differing) return {};
-    best = *std::move(next);
+    if (search.agreement().differing() == 0 || search.progress().empty()) return {};
+    E4R_TRY(const bool better, improve(recorded, best, search.progress()));
+    if (!better) return {};
   }
 }
 
 // Follows in the order that the first pass found, unless that is the order of the trace.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   E4R_CHECK(read_trims());
-  early_reads_.clear();
+  inputs_.early_reads.clear();
   E4R_TRY(Followed best, find_order(recorded, beside));
   const Schedule& found = static_cast<const OrderSearch&>(*best.run.engine).found();
   if (!found.empty()) {
     E4R_TRY(Followed ordered, follow_as<Follow>(recorded, beside, found));
     best = std::move(ordered);
   }
+  std::vector<allocator::ReadBatch> early_reads = std::move(inputs_.early_reads);
   inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
-  inputs_.early_reads = early_reads_;
+  inputs_.early_reads = std::move(early_reads);
   return best;
 }
 
@@ -476,7 +478,7 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
       if (agreement.differing() == 0) break;
       if (i == standing && standing > 0 && agreement.reaches(Agreement::kSuffices)) break;
       if (i >= std::max(standing, kAlwaysTried) && !agreement.reaches(Agreement::kNear)) break;
-      early_reads_.clear();
+      inputs_.early_reads.clear();
       E4R_TRY(const bool may_be_better, may_follow_better(recorded));
       if (!may_be_better) continue;
     }
@@ -490,7 +492,6 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
     }
   }
   inputs_ = std::move(inputs);
-  early_reads_ = inputs_.early_reads;
   return best;
 }
 
