@@ -56,10 +56,10 @@ void define_events(py::module_& module) {
   number("goal", &Event::goal, "The block of the device that the request prefers.");
   number("left_block", &Event::left_block,
          "The block of the device that holds the file's last block before the request, or 0 if "
-         "there is none.");
+         "no block is mapped there.");
   number("right_block", &Event::right_block,
          "The block of the device that holds the file's first block after the request, or 0 if "
-         "there is none.");
+         "no block is mapped there.");
   number("parent", &Event::parent, "The directory's inode.");
   number("i_size", &Event::i_size, "The file's size in bytes; only if has_inputs.");
   field(

@@ -242,7 +242,7 @@ PyGetSetDef search_attributes[] = {
      "The order of the goal if it is a power of two that the buddy can serve; otherwise 0.",
      nullptr},
     {"stripe", get_of_search<plugin::stripe>, nullptr,
-     "The stripe in clusters, or 0 if there is none.", nullptr},
+     "The stripe in clusters, or 0 without a stripe.", nullptr},
     {"flags", get_of_search<plugin::flags>, nullptr,
      "The flags of the request, with the kernel's values (EXT4_MB_*).", nullptr},
     {"has_lists", get_of_search<plugin::has_lists>, nullptr,

@@ -38,7 +38,7 @@ struct Request {
   std::uint32_t flags = request_flag::data;
   std::uint32_t cpu = 0;  // selects the preallocations that small files share
   // The nearest mapped blocks of the file to the left and to the right. A device block of 0 means
-  // that there is none.
+  // that the file has no such block.
   std::uint64_t left_block = 0, right_block = 0;      // device blocks
   std::uint32_t left_logical = 0, right_logical = 0;  // file blocks
 };

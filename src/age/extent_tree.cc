@@ -17,7 +17,8 @@ std::vector<Mapped>::const_iterator find_behind(const std::vector<Mapped>& exten
   return std::ranges::upper_bound(extents, logical, {}, &Mapped::logical);
 }
 
-// The index of the last extent that begins at or before the block; 0 if there is none.
+// The index of the last extent that begins at or before the block; 0 if every extent begins after
+// it.
 std::size_t find(const std::vector<Mapped>& extents, std::uint64_t logical) {
   const auto behind = find_behind(extents, logical);
   return behind == extents.begin() ? 0 : static_cast<std::size_t>(behind - extents.begin()) - 1;

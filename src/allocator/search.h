@@ -197,7 +197,7 @@ class SearchStart {
     const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
     search.goal.group = reaches ? cursor_ : 0;
   }
-  // Call this after a search. `group` is the group of the find, or 0 if there is none.
+  // Call this after a search. `group` is the group of the find, or 0 if the search found nothing.
   void finish(std::uint32_t group) { cursor_ = group; }
   [[nodiscard]] std::uint32_t cursor() const { return cursor_; }
 

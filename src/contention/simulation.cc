@@ -361,7 +361,7 @@ bool Simulation::do_step(std::uint32_t number, const RequestProgram::Step& step)
 }
 
 // Passes over a group whose lock is taken. If that group was to serve the request, the next group
-// by number with a free lock serves it; if there is none, the writer waits.
+// by number with a free lock serves it; if no lock is free, the writer waits.
 bool Simulation::try_group(std::uint32_t number, std::uint32_t lock,
                            const RequestProgram::Step& step) {
   Writer& writer = writers_[number];

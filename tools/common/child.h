@@ -14,7 +14,7 @@
 namespace e4r::tools {
 
 // The first program with that name in PATH, /usr/sbin and /sbin, except this program itself. Empty
-// if there is none.
+// if no other program has that name.
 [[nodiscard]] std::string find_program(const std::string& name);
 
 // The path of the installed mke2fs: $E4R_MKE2FS, or the result of find_program().

@@ -14,7 +14,7 @@ entries() {
 nothing_written_back() {
     echo 80 >/proc/sys/vm/dirty_ratio
     echo 70 >/proc/sys/vm/dirty_background_ratio
-    # Otherwise the disk's share of the limit follows its recent completions, of which there are none.
+    # Otherwise the disk's share of the limit follows its recent completions, and nothing has completed.
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 

@@ -31,7 +31,7 @@ function described(side, name,   n, pair, list, mid) {
     return number(mid) " (" number(list[1]) "-" number(list[n]) ")"
 }
 
-# Returns the largest k whose interval covers the median with 95 %, or 0 if there is none. Leaves the coverage in
+# Returns the largest k whose interval covers the median with 95 %, or 0 if no interval does. Leaves the coverage in
 # `covered`.
 function order_rank(n,   k, tail, chance) {
     chance = exp(-n * log(2)) # the probability of X = 0
