@@ -327,22 +327,16 @@ void GroupSearch::scan_chunks(Group& group) {
 
 void GroupSearch::scan_extents(Group& group, Lengths lengths) {
   const std::uint32_t limit = state_.geometry().clusters_per_group;
-  std::uint32_t free = group.free;
+  const std::uint32_t least = lengths == Lengths::all ? 1 : search_.goal.len;
   std::uint32_t at = group.first_free;
-  while (free > 0 && search_.status == Status::going) {
+  while (search_.status == Status::going) {
     const state::bitmap::ConstWords words = state_.words(group);
-    at = state::bitmap::find_clear(words, limit, at);
+    at = state::bitmap::find_clear_run(words, limit, at, least);
     if (at >= limit) break;
-    const bool all = lengths == Lengths::all;
-    std::uint32_t len = all ? 0 : state::bitmap::find_set(words, limit, at) - at;
-    if (all || len >= search_.goal.len) {
-      const Extent extent = state_.find_extent(group, at, search_.goal.len);
-      if (extent.len > free) break;
-      measure(group, extent);
-      if (lengths != Lengths::long_runs) len = extent.len;
-    }
-    at += len;
-    free -= std::min(free, len);
+    const Extent extent = state_.find_extent(group, at, search_.goal.len);
+    measure(group, extent);
+    at =
+        lengths == Lengths::long_runs ? state::bitmap::find_set(words, limit, at) : at + extent.len;
   }
   check_limits(group, true);
 }

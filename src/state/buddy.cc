@@ -19,6 +19,42 @@ bool all_clear(ConstWords words, std::uint32_t from, std::uint32_t count) {
   return find_set(words, from + count, from) == from + count;
 }
 
+namespace {
+
+// The bits of `clear` at which `least` set bits begin.
+std::uint64_t starts_of_runs(std::uint64_t clear, std::uint32_t least) {
+  std::uint64_t starts = clear;
+  for (std::uint32_t length = 1; length < least && starts != 0;) {
+    const std::uint32_t more = std::min(length, least - length);
+    starts &= starts >> more;
+    length += more;
+  }
+  return starts;
+}
+
+}  // namespace
+
+std::uint32_t find_clear_run(ConstWords words, std::uint32_t limit, std::uint32_t from,
+                             std::uint32_t least) {
+  std::uint32_t run = 0;  // number of clear bits directly before the word
+  std::uint64_t mask = ~0ull << (from & 63);
+  for (std::uint32_t base = from & ~63u; base < limit; base += 64, mask = ~0ull) {
+    if (limit - base < 64) mask &= (1ull << (limit - base)) - 1;
+    const std::uint64_t clear = ~words[base >> 6] & mask;
+    const auto leading = static_cast<std::uint32_t>(std::countr_one(clear));
+    if (run + leading >= least) return base - run;
+    if (leading == 64) {
+      run += 64;
+      continue;
+    }
+    if (least < 64)
+      if (const std::uint64_t starts = starts_of_runs(clear, least); starts != 0)
+        return base + static_cast<std::uint32_t>(std::countr_zero(starts));
+    run = static_cast<std::uint32_t>(std::countl_one(clear));
+  }
+  return limit;
+}
+
 std::uint32_t count_clear(ConstWords words, std::uint32_t limit) {
   std::uint32_t clear = 0;
   for_words(0, limit, [&](std::uint32_t at, std::uint64_t mask) {

@@ -51,6 +51,11 @@ inline void clear(Words words, std::uint32_t bit) {
   return find(words, limit, from, 0);
 }
 
+// The start of the first run of at least `least` clear bits in [from, limit), or limit. A run that
+// holds `from` begins there. `least` must be at least 1.
+[[nodiscard]] std::uint32_t find_clear_run(ConstWords words, std::uint32_t limit,
+                                           std::uint32_t from, std::uint32_t least);
+
 // Calls each(start, end) for each maximal run of clear bits in [from, limit), in order. `each` may
 // change the bits of its run.
 template <class Each>

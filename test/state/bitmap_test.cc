@@ -17,6 +17,16 @@ std::uint32_t plain_find(const std::vector<bool>& bits, bool want, std::uint32_t
   return std::min(from, limit);
 }
 
+std::uint32_t plain_find_run(const std::vector<bool>& bits, std::uint32_t limit, std::uint32_t from,
+                             std::uint32_t least) {
+  for (std::uint32_t start = from; start < limit;) {
+    const std::uint32_t end = plain_find(bits, true, limit, start);
+    if (end - start >= least) return start;
+    start = plain_find(bits, false, limit, end);
+  }
+  return limit;
+}
+
 TEST(Bitmap, AgreesWithBitByBit) {
   Rng rng(1);
   for (int round = 0; round < 300; ++round) {
@@ -37,6 +47,8 @@ TEST(Bitmap, AgreesWithBitByBit) {
       EXPECT_EQ(test(words, i), bits[i]);
       EXPECT_EQ(find_clear(words, size, i), plain_find(bits, false, size, i));
       EXPECT_EQ(find_set(words, size, i), plain_find(bits, true, size, i));
+      for (const std::uint32_t least : {1u, 2u, 5u, 63u, 64u, 65u, 130u})
+        EXPECT_EQ(find_clear_run(words, size, i, least), plain_find_run(bits, size, i, least));
       clear += bits[i] ? 0 : 1;
     }
     EXPECT_EQ(count_clear(words, size), clear);
