@@ -269,6 +269,7 @@ class TracefsTracer final : public Tracer {
     for (std::size_t i = 0; i < buffers_.size(); ++i) E4R_CHECK(drain(i));
     const std::uint64_t until = all ? UINT64_MAX : now - std::min(now, kSlackNs);
     const auto events = merger_->take_before(until);
+    if (!all) passed_on_ns_ = until;
     return events.empty() ? Status() : sink(events);
   }
 
@@ -368,7 +369,8 @@ class TracefsTracer final : public Tracer {
     }
   }
 
-  // The loss marker precedes the first event of the page after the gap.
+  // The loss marker precedes the events that other CPUs recorded during the gap, as far as read()
+  // has not passed them on yet.
   Status note_losses(std::size_t index) {
     CpuBuffer& cpu = buffers_[index];
     const int missed = kbuffer_missed_events(cpu.page.get());
@@ -378,8 +380,10 @@ class TracefsTracer final : public Tracer {
     marker.cpu = static_cast<std::uint16_t>(cpu.number);
     marker.dev = options_.dev;
     marker.count = missed > 0 ? static_cast<std::uint64_t>(missed) : 0;
-    unsigned long long ts = cpu.last_ns;
-    if (kbuffer_read_event(cpu.page.get(), &ts) != nullptr) marker.time_ns = ts;
+    unsigned long long first_ns = 0;  // time of the first event after the gap
+    (void)kbuffer_read_event(cpu.page.get(), &first_ns);
+    const std::uint64_t begin_ns = std::max(cpu.last_ns, passed_on_ns_);
+    marker.time_ns = begin_ns != 0 ? begin_ns : first_ns;
     merger_->add(index, marker);
     add_losses(cpu);
     return grow();
@@ -437,6 +441,7 @@ class TracefsTracer final : public Tracer {
   std::optional<Merger> merger_;
   std::vector<char> bytes_;  // one page
   std::vector<capture::Losses> losses_;
+  std::uint64_t passed_on_ns_ = 0;  // read() has passed on all events before this time
   Event event_;
 };
 

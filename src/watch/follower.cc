@@ -73,19 +73,25 @@ std::uint64_t machine_ns() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// Passes events to the run, and shows them to a flight recorder on the way.
+// Passes events to the run, and shows them to a flight recorder on the way. Sets `lost` once the
+// kernel has dropped events.
 class Shown final : public trace::EventSource {
  public:
-  Shown(trace::EventSource& events, FlightRecorder* flight) : events_(events), flight_(flight) {}
+  Shown(trace::EventSource& events, FlightRecorder* flight, bool& lost)
+      : events_(events), flight_(flight), lost_(lost) {}
   Result<std::span<const trace::Event>> next() override {
     auto batch = events_.next();
-    if (flight_ != nullptr && batch.ok()) flight_->see(*batch);
+    if (!batch.ok()) return batch;
+    if (flight_ != nullptr) flight_->see(*batch);
+    lost_ = lost_ || std::ranges::find(*batch, trace::EventKind::lost_events,
+                                       &trace::Event::kind) != batch->end();
     return batch;
   }
 
  private:
   trace::EventSource& events_;
   FlightRecorder* flight_;
+  bool& lost_;
 };
 
 // The beginning of a FITRIM call needs facts that only its end shows. So the follower takes the
@@ -149,7 +155,7 @@ Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint6
   keeps_ = backlog.state().keeps;
   const auto events = backlog.read(
       [&](std::optional<std::uint64_t> until_ns) { return between(backlog, until_ns); });
-  Shown shown(*events, flight_.get());
+  Shown shown(*events, flight_.get(), lost_);
   replay::OpReader ops(shown, start_.source.geometry, true, replay::kTraceOrder);
   while (!ends_) {
     const Result<const Op*> op = ops.next();
@@ -237,6 +243,8 @@ Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns
     backlog.forget();
   }
   if (asked_.exchange(false)) publish();
+  // An operation whose answer was lost holds back all later operations, also the one that says so.
+  if (until_ns && lost_) ends_ = End::events_lost;
   return ends_ ? error("the run has ended") : Status();
 }
 

@@ -166,6 +166,7 @@ class Follower {
   std::uint64_t ordinal_ = 0;
   std::uint64_t learn_at_ = UINT64_MAX, most_kept_ = 0;
   bool keeps_ = true;
+  bool lost_ = false;  // the kernel has dropped events
   std::uint64_t steps_ = 0;
   std::uint64_t last_divergence_ = 0;
   std::string last_difference_;

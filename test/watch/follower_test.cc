@@ -289,6 +289,30 @@ TEST(Pursuit, EndsWhereEventsWereLost) {
   EXPECT_EQ(pursuit.why(), "the kernel dropped events");
 }
 
+// A request whose answer was lost holds back all later operations. No event needs to follow.
+TEST(Pursuit, EndsWhereAnAnswerWasLost) {
+  const HalfSeen half("linux-7.3");
+  watch::PursuitOptions options;
+  options.kernel = policies({"linux-7.3"});
+  options.first_ns = 0;
+  Pursuit pursuit(half.start(true), half.groups(), options);
+  const auto all = half.events();
+  const auto request =
+      std::ranges::find(all, trace::EventKind::request_blocks, &trace::Event::kind);
+  ASSERT_NE(request, all.end());
+  std::vector<trace::Event> events(all.begin(), request + 1);
+  trace::Event marker;
+  marker.kind = trace::EventKind::lost_events;
+  marker.dev = request->dev;
+  marker.time_ns = request->time_ns;
+  events.push_back(marker);
+  add_events(pursuit.backlog(), events);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!pursuit.has_ended() && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
+  EXPECT_EQ(pursuit.why(), "the kernel dropped events");
+}
+
 TEST(Pursuit, EndsAtOnceWhenNobodyWantsIt) {
   const HalfSeen half("linux-7.3");
   watch::PursuitOptions options;
