@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,16 @@ inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 // The groups that a search skips because another CPU holds their locks.
 class PassedOver {
  public:
+  static constexpr std::size_t kMost = 3;
+
   [[nodiscard]] bool empty() const { return groups_.front() == kNoGroup; }
   [[nodiscard]] bool full() const { return groups_.back() != kNoGroup; }
   [[nodiscard]] bool contains(std::uint32_t group) const {
     return std::ranges::find(groups_, group) != groups_.end();
+  }
+  [[nodiscard]] std::span<const std::uint32_t> groups() const {
+    return std::span(groups_).first(
+        static_cast<std::size_t>(std::ranges::find(groups_, kNoGroup) - groups_.begin()));
   }
   // Does nothing if the set is full.
   void add(std::uint32_t group) {
@@ -34,7 +41,7 @@ class PassedOver {
   }
 
  private:
-  std::array<std::uint32_t, 3> groups_ = {kNoGroup, kNoGroup, kNoGroup};
+  std::array<std::uint32_t, kMost> groups_ = {kNoGroup, kNoGroup, kNoGroup};
 };
 
 // The value of Search::goes_on_from that means: continue at the latest goal of the stream.

@@ -31,6 +31,7 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
   options.image = start.image_path;
   options.named = start.image_name;
   options.tunables = tunables;
+  options.stream_goals = start.stream_goals;
   options.loaded = loaded;
   E4R_TRY(std::unique_ptr<allocator::Decider> kernel,
           guest::KernelDecider::start(start.source, options));
@@ -97,24 +98,25 @@ Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy
     state.load(group);
     state.mark_read(state.group(group));
   }
+  model->allocator().plant(start.stream_goals);
   return std::unique_ptr<allocator::Decider>(std::move(model));
 }
 
 bool begins_cold(const allocator::Policy& policy, const Inputs& inputs) {
   return guest::is_kernel(policy) && inputs.warm &&
-         (inputs.warm->checkpoint != nullptr || !inputs.warm->preallocs.empty() ||
-          !inputs.warm->streams.empty());
+         (inputs.warm->checkpoint != nullptr || !inputs.warm->preallocs.empty());
 }
 
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
   if (!begins_cold(policy, inputs)) return;
-  const std::size_t preallocs = inputs.warm->prealloc_count();
-  const std::size_t streams = inputs.warm->stream_count();
+  std::string missing =
+      fmt::format("{} preallocations", format_count(inputs.warm->prealloc_count()));
+  if (inputs.warm->checkpoint != nullptr)
+    missing += fmt::format(", {} stream goals", format_count(inputs.warm->stream_count()));
   listener.warn(
-      fmt::format("{} begins without what the file system held in memory when recording began: {} "
-                  "preallocations, {} stream goals",
-                  policy.name, format_count(preallocs), format_count(streams)));
+      fmt::format("{} begins without what the file system held in memory when recording began: {}",
+                  policy.name, missing));
 }
 
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
@@ -127,8 +129,9 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
     accounts.add<replay::CodeTimes>();
   };
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
-    return make_decider(*setup.policy, setup.tunables,
-                        {inputs.source, inputs.image_path, inputs.options.image}, warm != nullptr);
+    StartPoint start = {inputs.source, inputs.image_path, inputs.options.image};
+    if (warm != nullptr) start.stream_goals = warm->streams;
+    return make_decider(*setup.policy, setup.tunables, start, warm != nullptr);
   };
   return out;
 }

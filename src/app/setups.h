@@ -50,6 +50,7 @@ struct StartPoint {
   const state::Source& source;  // must outlive the decider
   std::string image_path;       // path to open its image again
   std::string image_name;       // the image's name in messages
+  std::vector<allocator::PlantedStreamGoal> stream_goals = {};
 };
 
 // Makes the policy's model, or boots the kernel that it names. If `loaded`, the buddies of all

@@ -13,6 +13,8 @@
 namespace e4r::guest {
 namespace {
 
+static_assert(allocator::PassedOver::kMost <= E4R_MOST_LOCKED);
+
 // Keeps the mount quiet: no thread reads bitmaps or initialises tables, and no commit is due. An
 // ext4 error becomes a warning, which ends the kernel immediately.
 constexpr std::string_view kMountOptions = "noinit_itable,nobarrier,errors=continue,warn_on_error";
@@ -67,7 +69,13 @@ std::uint32_t memory_for(const state::Source& source) {
 }  // namespace
 
 KernelDecider::KernelDecider(const state::Source& source, const KernelOptions& options)
-    : options_(options), state_(source, state::GroupIndex::none) {}
+    : options_(options),
+      state_(source, state::GroupIndex::none),
+      freed_(options.policy->kernel.freed),
+      streams_(options.policy->kernel.stream, source.geometry.groups,
+               options.tunables.possible_cpus) {
+  streams_.plant(options.stream_goals);
+}
 
 Result<std::unique_ptr<KernelDecider>> KernelDecider::start(const state::Source& source,
                                                             const KernelOptions& options) {
@@ -197,6 +205,25 @@ void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) co
   }
 }
 
+// Sets what the request met because others were decided at the same time.
+void KernelDecider::fill_race(const allocator::Request& request, e4r_op& op) const {
+  const allocator::DecisionInputs& known = request.inputs;
+  for (const std::uint32_t group : known.passed_over.groups()) op.locked[op.locked_count++] = group;
+  op.loses_best = known.loses_best;
+  // The code knows the latest goal, unless it is the one from before the trace.
+  const bool latest = known.goes_on_from == allocator::kLatestGoal;
+  if (latest && options_.stream_goals.empty()) return;
+  streams_.for_each(request.ino, [&](const allocator::StreamGoals::Goal& goal) {
+    const bool wanted = goal.request == (latest ? 0 : known.goes_on_from);
+    if (wanted) {
+      op.other_stream_goal = 1;
+      op.stream_group = goal.group;
+      op.stream_start = goal.start;
+    }
+    return !wanted && !latest;
+  });
+}
+
 // Marks decisions that depend on guessed inputs. The mode `noprealloc` needs no guess: it implies
 // that the request ends at the file's end and that no program has the file open.
 void KernelDecider::note_guesses(const allocator::Request& request,
@@ -231,6 +258,7 @@ allocator::Decision KernelDecider::allocate(const allocator::Request& request, a
   op.lright = request.right_logical;
   op.cpu = request.cpu;
   op.locks = notes_ != nullptr && !ahead_;
+  fill_race(request, op);
   fill_inode(request, op);
   if (ahead_) {
     post(op);
@@ -251,6 +279,8 @@ allocator::Decision KernelDecider::allocate(const allocator::Request& request, a
   if (notes_ != nullptr) read_locks();
   count(out, (*answer)->considered);
   keep(out);
+  if (!out.prealloc && out.result.len > 0 && (out.flags & mb::stream_alloc) != 0)
+    streams_.move(out.result, request.ino, request.number);
   return out;
 }
 
@@ -374,6 +404,8 @@ bool KernelDecider::free(std::uint32_t group, std::uint32_t start, std::uint32_t
   if (!ahead_) {
     state_.load(group);
     if (!state_.free_clusters(group, start, clusters, 0, true).ok()) return false;
+    if (!state_.geometry().frees_at_once(file_data))
+      (void)freed_.add(group, start, clusters, transaction_, event_);
   }
   e4r_op op = operation(E4R_FREE);
   op.goal = state_.geometry().block_of(group, start);
@@ -388,10 +420,25 @@ bool KernelDecider::give_back(std::uint32_t group, std::uint32_t start, std::uin
 }
 
 void KernelDecider::begin_commit() {
+  if (committing_) (void)freed_.take_committed(transaction_ - 1);
+  committing_ = true;
+  ++transaction_;
   post(operation(E4R_COMMIT_BEGIN));
 }
 
+void KernelDecider::commit_until(std::uint64_t event) {
+  if (!committing_) return;
+  const auto returned = freed_.take_committed(transaction_ - 1, event);
+  if (returned.empty()) return;
+  e4r_op op = operation(E4R_COMMIT_UNTIL);
+  op.goal = returned.back().group;
+  op.len = returned.back().start;
+  post(op);
+}
+
 void KernelDecider::end_commit() {
+  if (committing_) (void)freed_.take_committed(transaction_ - 1);
+  committing_ = false;
   post(operation(E4R_COMMIT_END));
 }
 

@@ -24,6 +24,7 @@ struct KernelOptions {
   std::string image;                      // path of the start image
   std::string named;                      // the image's name in messages
   allocator::Tunables tunables;
+  std::vector<allocator::PlantedStreamGoal> stream_goals;  // when the trace began
   bool loaded = false;  // all buddies were loaded when the trace began
 };
 
@@ -57,10 +58,9 @@ class KernelDecider final : public allocator::Decider {
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void begin_commit() override;
   void end_commit() override;
-  // The kernel returns all freed clusters at once, when the transaction ends.
-  void commit_until(std::uint64_t) override {}
-  void unlink_until(std::uint64_t) override {}
-  void note_event(std::uint64_t) override {}
+  void commit_until(std::uint64_t event) override;
+  void unlink_until(std::uint64_t) override {}  // the code's trees cannot be changed from outside
+  void note_event(std::uint64_t event) override { event_ = event; }
   // The kernel's discards are unknown.
   std::uint64_t send_discards(std::uint64_t) override {
     (void)state_.take_given_back();
@@ -99,6 +99,7 @@ class KernelDecider final : public allocator::Decider {
   Status set_own_tunables();
   void post(const e4r_op& op);
   void fill_inode(const allocator::Request& request, e4r_op& op) const;
+  void fill_race(const allocator::Request& request, e4r_op& op) const;
   void note_guesses(const allocator::Request& request, allocator::Decision& out) const;
   [[nodiscard]] std::string wrong_with(const e4r_op& op, const e4r_answer& answer) const;
   allocator::Decision decision(const e4r_op& op, const e4r_answer& answer);
@@ -116,6 +117,12 @@ class KernelDecider final : public allocator::Decider {
   bool ahead_ = false;
   std::uint64_t considered_ = 0;     // groups considered, according to the kernel
   std::vector<std::uint64_t> held_;  // scratch
+  state::FreedList
+      freed_;  // the extents that commits will return, in the order of the kernel's list
+  std::uint64_t event_ = 0;         // event of later frees
+  std::uint64_t transaction_ = 0;   // number of the running one
+  bool committing_ = false;         // the transaction before it
+  allocator::StreamGoals streams_;  // those at the start, and those that searches have set
   allocator::LockNotes* notes_ = nullptr;
   std::vector<std::uint16_t> lock_names_;   // maps the kernel's name numbers to those of notes_
   std::vector<allocator::LockStep> steps_;  // scratch

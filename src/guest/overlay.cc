@@ -271,6 +271,10 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   // 5.9 to 6.7 can discard a given number of preallocations.
   if (ext4.find("ext4_discard_preallocations(struct inode *, unsigned int)") != ext4.npos)
     out += "#define E4R_DISCARDS_SOME\n";
+  // Since 6.17, there are several stream goals, which hold only a group.
+  if (ext4.find("*s_mb_last_groups;") != ext4.npos) out += "#define E4R_STREAMS_BY_INODE\n";
+  // Since 6.12, transactions with even and odd numbers have lists of their own for freed extents.
+  if (ext4.find("s_freed_data_list[2];") != ext4.npos) out += "#define E4R_FREED_LISTS\n";
   // Since 5.15, jbd2 takes the trigger type of a metadata block.
   if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
   // Older trees compute checksums through the crypto API, newer ones call the library's function.

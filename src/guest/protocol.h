@@ -17,7 +17,7 @@
 
 #define E4R_MAGIC 0x6534726465636964ULL /* "e4rdecid" */
 /* Incremented with every change of the protocol. */
-#define E4R_PROTOCOL 3
+#define E4R_PROTOCOL 4
 
 #define E4R_SLOTS 1024u
 /* The number of polls before either side sleeps; most decisions take less time. Polling for longer
@@ -41,6 +41,8 @@ enum e4r_op_kind {
   E4R_MAKE_INODE,   /* ino */
   E4R_DROP_INODE,   /* ino: removes its stand-in */
   E4R_COMMIT_BEGIN, /* closes the running transaction */
+  E4R_COMMIT_UNTIL, /* returns the extents that it freed, in order, up to the one with cluster `len`
+                       of group `goal` */
   E4R_COMMIT_END,   /* returns the clusters that it freed */
   E4R_READ_FILE,    /* text: a path; the answer's text is its content, `len` bytes */
   E4R_WRITE_FILE,   /* text: a path, a NUL, the new content, a NUL */
@@ -48,6 +50,8 @@ enum e4r_op_kind {
 };
 
 #define E4R_FREE_FILE_DATA 1u /* the blocks belong to a regular file */
+
+#define E4R_MOST_LOCKED 3u
 
 struct e4r_op {
   __u32 kind;
@@ -64,7 +68,17 @@ struct e4r_op {
   __u32 cpu;
   __u32 extents; /* the file uses extents */
   __u32 locks;   /* record the locks (struct e4r_locks) */
-  __u32 unused[7];
+  /* Inputs of a request that runs beside others. The first `locked_count` groups of `locked` are
+   * locked by another CPU, so attempts to lock them fail. If loses_best is set, another request
+   * takes the best extent before the search comes back for it. */
+  __u32 locked_count;
+  __u32 locked[E4R_MOST_LOCKED];
+  __u32 loses_best;
+  /* If other_stream_goal is set, another search moved the stream's goal after the request read it:
+   * it read this group, and this cluster unless the kernel keeps groups only. */
+  __u32 other_stream_goal;
+  __u32 stream_group, stream_start;
+  __u32 unused[3];
 };
 
 struct e4r_extent {

@@ -14,6 +14,8 @@
 // - random-N gives random answers with seed N. scribbles-N writes random data into the memory that
 //   it shares with its caller.
 // - full has no space. says-sizes prints the size and the writers of the inode of each request.
+//   says-races prints what each request met because others ran at the same time, and each partial
+//   commit; it serves streams.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,8 +31,8 @@
 
 extern "C" const char e4r_identity[];
 const char e4r_identity[] =
-    E4R_IDENTITY " protocol=3 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
-static_assert(E4R_PROTOCOL == 3);
+    E4R_IDENTITY " protocol=4 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
+static_assert(E4R_PROTOCOL == 4);
 
 namespace {
 
@@ -68,6 +70,15 @@ void note_locks(e4r_locks& to, bool confused) {
   for (std::uint32_t i = 0; i < E4R_LOCK_EVENTS; ++i)
     to.event[i] = {i % 5, i * 977, static_cast<__u16>(i % 70), static_cast<__u16>(i % 9)};
   to.events = E4R_LOCK_EVENTS + 9;
+}
+
+void print_races(const e4r_op& op) {
+  std::fprintf(stderr, "inode %llu: locked", static_cast<unsigned long long>(op.ino));
+  for (std::uint32_t i = 0; i < op.locked_count; ++i) std::fprintf(stderr, " %u", op.locked[i]);
+  std::fputs(op.loses_best != 0 ? ", loses its best" : "", stderr);
+  if (op.other_stream_goal != 0)
+    std::fprintf(stderr, ", stream goal %u/%u", op.stream_group, op.stream_start);
+  std::fputs("\n", stderr);
 }
 
 // The output of a kernel with a warning. The driver is in the middle of the backtrace.
@@ -160,6 +171,11 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
         std::fprintf(stderr, "inode %llu: %llu bytes, %u writers\n",
                      static_cast<unsigned long long>(op.ino),
                      static_cast<unsigned long long>(op.i_size), op.writers);
+      if (name == "says-races") {
+        print_races(op);
+        answer.flags = 0x800;  // a stream
+        answer.result.start = static_cast<__u32>(next_block);
+      }
       answer.block = next_block;
       answer.len = op.len;
       answer.what = E4R_CLOSED;
@@ -175,6 +191,11 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       return answer.error;
     case E4R_FREE:
       return name == "free-fails" ? -EIO : 0;
+    case E4R_COMMIT_UNTIL:
+      if (name == "says-races")
+        std::fprintf(stderr, "commit until group %llu, cluster %u\n",
+                     static_cast<unsigned long long>(op.goal), op.len);
+      return 0;
     case E4R_MOUNT:
       if (name == "picky" && std::strstr(shared.text, "commit=") != nullptr) return -EINVAL;
       return std::strstr(shared.text, "no_such") != nullptr ? -EINVAL : 0;

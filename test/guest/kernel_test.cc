@@ -40,6 +40,7 @@ class KernelTest : public testing::Test {
     options.mount_options = mount;
     options.own_tunables = std::move(own);
     options.tunables = allocator::defaults_for(source_.geometry);
+    options.stream_goals = stream_goals_;
     return KernelDecider::start(source_, options);
   }
   static allocator::Request request(std::uint32_t len) {
@@ -54,6 +55,7 @@ class KernelTest : public testing::Test {
   std::string image_path_ = dir_.file("image");
   std::optional<image::Image> image_;
   state::Source source_;
+  std::vector<allocator::PlantedStreamGoal> stream_goals_;
 };
 
 TEST_F(KernelTest, NotesTheLocksOfItsRequests) {
@@ -228,6 +230,65 @@ TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
     expected += "inode 12: 77 bytes, 1 writers\n";
   }
   EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
+}
+
+// A kernel in a guest has one CPU. It learns from the request what other CPUs did meanwhile.
+TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
+  keep_consoles();
+  {
+    stream_goals_ = {{13, 0, 77}};
+    auto kernel = start("says-races");
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    allocator::Request asked = request(4);
+    const auto ask = [&](std::uint64_t number, std::uint64_t ino) {
+      asked.number = number;
+      asked.ino = ino;
+      ASSERT_TRUE((*kernel)->allocate(asked, nullptr).success);
+    };
+    ask(1, 13);  // continues at the goal from before the trace
+    asked.inputs.passed_over.add(5);
+    asked.inputs.passed_over.add(0);
+    asked.inputs.loses_best = true;
+    ask(2, 12);  // continues where the first search ended, as the kernel knows
+    asked.inputs = {};
+    asked.inputs.goes_on_from = 1;  // when the second search had not yet ended
+    ask(3, 13);
+  }
+  EXPECT_NE(kept_consoles().find("inode 13: locked, stream goal 0/77\n"
+                                 "inode 12: locked 5 0, loses its best\n"
+                                 "inode 13: locked, stream goal 0/5000\n"),
+            std::string::npos)
+      << kept_consoles();
+}
+
+// Part of a commit may have returned its clusters when a request is decided.
+TEST_F(KernelTest, ReturnsPartsOfACommit) {
+  keep_consoles();
+  source_.geometry.journal = true;
+  {
+    auto kernel = start("says-races");
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    ASSERT_TRUE((*kernel)->allocate(request(16), nullptr).success);  // blocks 5000 to 5015
+    const auto free = [&](std::uint64_t event, std::uint32_t start) {
+      (*kernel)->note_event(event);
+      ASSERT_TRUE((*kernel)->free(0, start, 1, true));
+    };
+    (*kernel)->commit_until(9);  // no commit has begun
+    free(10, 5000);
+    free(20, 5008);
+    (*kernel)->begin_commit();
+    free(30, 5012);  // in the next transaction
+    (*kernel)->commit_until(15);
+    (*kernel)->commit_until(18);  // nothing more
+    (*kernel)->commit_until(25);
+    (*kernel)->end_commit();
+    (*kernel)->commit_until(40);
+    ASSERT_TRUE((*kernel)->allocate(request(1), nullptr).success);  // waits for all of these
+  }
+  const std::string expected =
+      "commit until group 0, cluster 5000\ncommit until group 0, cluster 5008\n";
+  EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
+  EXPECT_EQ(kept_consoles().find("5012"), std::string::npos) << kept_consoles();
 }
 
 // Kernels refuse journal options without a journal, and some of their own default values.

@@ -93,6 +93,10 @@ TEST_F(OverlayTest, SaysWhatTheTreeLacks) {
   const std::string discard = "extern void ext4_discard_preallocations(struct inode *";
   EXPECT_FALSE(says(stock + discard + ");\n", "E4R_DISCARDS_SOME"));
   EXPECT_TRUE(says(stock + discard + ", unsigned int);\n", "E4R_DISCARDS_SOME"));
+  EXPECT_FALSE(says(stock + "\tunsigned long s_mb_last_group;\n", "E4R_STREAMS_BY_INODE"));
+  EXPECT_TRUE(says(stock + "\text4_group_t *s_mb_last_groups;\n", "E4R_STREAMS_BY_INODE"));
+  EXPECT_FALSE(says(stock + "\tstruct list_head s_freed_data_list;\n", "E4R_FREED_LISTS"));
+  EXPECT_TRUE(says(stock + "\tstruct list_head s_freed_data_list[2];\n", "E4R_FREED_LISTS"));
   make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
   EXPECT_TRUE(says("int others;\n", "E4R_COUNTS_NO_GROUPS"));
 }

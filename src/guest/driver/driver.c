@@ -154,6 +154,8 @@ static int e4r_do(const struct e4r_op *op, struct e4r_answer *a)
 		return e4r_drop_inode(op->ino);
 	case E4R_COMMIT_BEGIN:
 		return e4r_commit_begin();
+	case E4R_COMMIT_UNTIL:
+		return e4r_commit_until(op);
 	case E4R_COMMIT_END:
 		return e4r_commit_end();
 	case E4R_READ_FILE:

@@ -106,6 +106,53 @@ static void e4r_end_noting(void)
 	})
 #define E4R_GROUP_LOCK(group) (E4R_LOCK_OF_GROUP | (group))
 
+/* Whether another CPU holds the group's lock, according to the current request. */
+static bool e4r_is_locked(ext4_group_t group)
+{
+	const struct e4r_op *op = e4r.request;
+	u32 i;
+
+	for (i = 0; op && i < min_t(u32, op->locked_count, E4R_MOST_LOCKED); i++)
+		if (op->locked[i] == group)
+			return true;
+	return false;
+}
+
+/* The last group lock whose address the code asked for. */
+static struct {
+	ext4_group_t group;
+	const spinlock_t *lock;
+} e4r_asked;
+
+static spinlock_t *e4r_group_lock(struct super_block *sb, ext4_group_t group)
+{
+	spinlock_t *lock = ext4_group_lock_ptr(sb, group);
+
+	e4r_asked.group = group;
+	e4r_asked.lock = lock;
+	return lock;
+}
+#define ext4_group_lock_ptr(sb, g) e4r_group_lock(sb, g)
+static bool e4r_spin_is_locked(const spinlock_t *lock)
+{
+	return lock == e4r_asked.lock && e4r_is_locked(e4r_asked.group);
+}
+#define spin_is_locked(l) e4r_spin_is_locked(l)
+
+/* Whether the search has lost its best extent. Then it must not come back for it. This shows to the
+ * code as a group whose bitmap is corrupt, but only in that one function. */
+static bool e4r_has_lost_best(const char *function)
+{
+	return e4r.request && e4r.request->loses_best &&
+	       strcmp(function, "ext4_mb_try_best_found") == 0;
+}
+static bool e4r_is_corrupt(const struct ext4_group_info *group)
+{
+	return EXT4_MB_GRP_BBITMAP_CORRUPT(group);
+}
+#undef EXT4_MB_GRP_BBITMAP_CORRUPT
+#define EXT4_MB_GRP_BBITMAP_CORRUPT(g) (e4r_is_corrupt(g) || e4r_has_lost_best(__func__))
+
 #define spin_lock(l) E4R_TAKE((spin_lock)(l), #l, E4R_LOCK_TAKE, l)
 #define spin_unlock(l) E4R_LET_GO((spin_unlock)(l), #l, l)
 #undef read_lock
@@ -125,7 +172,7 @@ static void e4r_end_noting(void)
 #define ext4_unlock_group(sb, g) E4R_LET_GO((ext4_unlock_group)(sb, g), "group", E4R_GROUP_LOCK(g))
 #define ext4_try_lock_group(sb, g) \
 	({ \
-		bool e4r_got = (ext4_try_lock_group)(sb, g); \
+		bool e4r_got = !e4r_is_locked(g) && (ext4_try_lock_group)(sb, g); \
 		if (e4r_got) \
 			E4R_NOTE("group", E4R_LOCK_TRY, E4R_GROUP_LOCK(g)); \
 		e4r_got; \

@@ -76,6 +76,52 @@ static int e4r_use_cpu(unsigned int cpu)
 	return 0;
 }
 
+/* The goal of the inode's stream. `start` is not used if the kernel keeps groups only. */
+struct e4r_stream_goal {
+	unsigned long group, start;
+};
+
+#ifdef E4R_STREAMS_BY_INODE
+static ext4_group_t *e4r_stream_group(const struct inode *inode)
+{
+	struct ext4_sb_info *sbi = EXT4_SB(inode->i_sb);
+
+	return &sbi->s_mb_last_groups[(unsigned int)inode->i_ino % sbi->s_mb_nr_global_goals];
+}
+
+static struct e4r_stream_goal e4r_read_stream_goal(const struct inode *inode)
+{
+	return (struct e4r_stream_goal){.group = *e4r_stream_group(inode)};
+}
+
+static void e4r_set_stream_goal(const struct inode *inode, struct e4r_stream_goal goal)
+{
+	*e4r_stream_group(inode) = goal.group;
+}
+#else
+static struct e4r_stream_goal e4r_read_stream_goal(const struct inode *inode)
+{
+	const struct ext4_sb_info *sbi = EXT4_SB(inode->i_sb);
+
+	return (struct e4r_stream_goal){.group = sbi->s_mb_last_group,
+					.start = sbi->s_mb_last_start};
+}
+
+static void e4r_set_stream_goal(const struct inode *inode, struct e4r_stream_goal goal)
+{
+	struct ext4_sb_info *sbi = EXT4_SB(inode->i_sb);
+
+	sbi->s_mb_last_group = goal.group;
+	sbi->s_mb_last_start = goal.start;
+}
+#endif
+
+/* Whether a search has served the request. */
+static bool e4r_was_found(const struct e4r_answer *a)
+{
+	return a->what == E4R_CLOSED && a->result.len > 0;
+}
+
 static int e4r_allocate(const struct e4r_op *op, struct e4r_answer *a)
 {
 	struct inode *inode = e4r_inode(op->ino, op->mode);
@@ -90,12 +136,15 @@ static int e4r_allocate(const struct e4r_op *op, struct e4r_answer *a)
 		.pright = op->pright,
 		.flags = op->flags,
 	};
+	struct e4r_stream_goal latest;
 	handle_t *handle;
 	int err;
 	u64 began;
 
 	if (!inode)
 		return -ENOMEM;
+	if (op->other_stream_goal && op->stream_group >= ext4_get_groups_count(e4r.sb))
+		return -EINVAL;
 	inode->i_mode = op->mode;
 	i_size_write(inode, op->i_size);
 	atomic_set(&inode->i_writecount, op->writers);
@@ -109,6 +158,11 @@ static int e4r_allocate(const struct e4r_op *op, struct e4r_answer *a)
 	handle = ext4_journal_start_sb(e4r.sb, EXT4_HT_MAP_BLOCKS, 8);
 	if (IS_ERR(handle))
 		return PTR_ERR(handle);
+	latest = e4r_read_stream_goal(inode);
+	if (op->other_stream_goal)
+		e4r_set_stream_goal(inode, (struct e4r_stream_goal){.group = op->stream_group,
+								    .start = op->stream_start});
+	e4r.request = op;
 	e4r.answer = a;
 	if (op->locks)
 		e4r_begin_noting();
@@ -116,7 +170,10 @@ static int e4r_allocate(const struct e4r_op *op, struct e4r_answer *a)
 	a->block = ext4_mb_new_blocks(handle, &ar, &err);
 	a->ns = ktime_get_ns() - began;
 	e4r_end_noting();
+	e4r.request = NULL;
 	e4r.answer = NULL;
+	if (op->other_stream_goal && !e4r_was_found(a))
+		e4r_set_stream_goal(inode, latest);
 	ext4_journal_stop(handle);
 	a->len = ar.len;
 	a->considered = e4r_considered();

@@ -35,7 +35,8 @@ static struct {
 	struct inode *file, *other;  /* owners of freed blocks: file data, others */
 	struct ext4_locality_group __percpu *groups_of[E4R_MOST_CPUS];
 
-	struct e4r_answer *answer; /* answer to the current operation; NULL: none */
+	const struct e4r_op *request; /* the current request for blocks; NULL: none */
+	struct e4r_answer *answer;    /* answer to it */
 
 	/* The host decides when commits begin and end. */
 	void (*commit_callback)(journal_t *journal, transaction_t *transaction);
