@@ -84,7 +84,7 @@ struct Counter {
 };
 
 struct AllocatorOptions {
-  std::string policy = "legacy";           // a name, "kernel:FILE" or "FILE.so"
+  std::string policy = "legacy";           // a policy's name, "kernel:FILE" or "FILE.so"
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
   bool loaded = false;                     // start with the buddy of every group in memory
 };
@@ -97,8 +97,8 @@ class Allocator {
  public:
   // Starts from the image's file system as if it had just been mounted. The tunables are the
   // kernel's defaults, changed by the settings. Errors: an unknown policy; an invalid setting (the
-  // message lists the valid ones); an image that was opened without bitmaps; a kernel that does not
-  // boot.
+  // message lists the valid ones); an image that was opened without bitmaps; with the policy
+  // "kernel:FILE", a kernel that does not boot.
   [[nodiscard]] E4REPLAY_API static Result<Allocator> create(const Image& image,
                                                              const AllocatorOptions& options = {});
   // Starts from the start image, the mount options and the tunables of a recording. Errors: as
@@ -110,7 +110,7 @@ class Allocator {
   E4REPLAY_API ~Allocator();
 
   // Serves one request. If there is no space, `success` is false. Errors: an invalid request, which
-  // changes nothing; a kernel that ended.
+  // changes nothing; with the policy "kernel:FILE", a kernel that has ended.
   [[nodiscard]] E4REPLAY_API Result<Decision> allocate(const Request& request);
   // Frees the blocks [first, first + count), which must be whole clusters. They can be allocated
   // again once the running transaction has committed, or at once if there is no journal.
@@ -135,7 +135,7 @@ class Allocator {
   // freed clusters are free. The format is that of Image::bitmap(). Empty if the group does not
   // exist.
   [[nodiscard]] E4REPLAY_API std::vector<std::uint64_t> bitmap(std::uint32_t number) const;
-  // The free extents in the same bitmaps, with chunks of 1 MiB.
+  // Counts the free extents in the bitmaps that bitmap() returns, with chunks of 1 MiB.
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents() const;
   // The counters of mb_stats, with the names of Linux 6.1, in the kernel's order.
   [[nodiscard]] E4REPLAY_API std::vector<Counter> counters() const;

@@ -5,10 +5,10 @@
 
 namespace e4replay {
 
-// The rung of the allocator's ladder that ended a search. These are names because the numbers
-// depend on the kernel: 6.1 prints 0 to 3 for cr0, cr1, cr2 and cr3; 6.5 and later insert
-// best_avail as 2. Kernels from 6.12.77 and 6.17 on print past_last, as 5, when a walk of all
-// groups in the last rung found too little (ext4_mb_scan_groups_linear). own_1 to own_4 stand for
+// The rung of the allocator's ladder that ended a search. The values have names because the
+// kernels' numbers differ: 6.1 prints 0 to 3 for cr0, cr1, cr2 and cr3; 6.5 and later insert
+// best_avail as 2. From 6.12.77 and 6.17 on, kernels print 5 (past_last) if the last rung walked
+// through all groups and found too little (ext4_mb_scan_groups_linear). own_1 to own_4 stand for
 // rungs that plugin policies name (<e4replay/plugin.h>); the assignment of names to values differs
 // between processes. Add new values at the end: packed traces store these numbers.
 enum class Criterion : std::uint8_t {

@@ -36,8 +36,8 @@ struct Group {
   std::uint32_t clusters = 0;
   std::uint32_t free_clusters = 0;
   std::uint32_t free_inodes = 0;
-  // Why nothing may be allocated in the group, worded as the end of a sentence; empty if the group
-  // is sound. Damage in a bitmap is found only when the bitmap is read.
+  // The damage that forbids allocations in the group, worded as the end of a sentence; empty if the
+  // group is sound. Damage in a bitmap is found only when the bitmap is read.
   std::string fault;
 };
 

@@ -12,11 +12,11 @@ namespace e4replay {
 // An allocation policy: a ladder of rungs, combined with the other rules of a kernel.
 struct PolicyInfo {
   std::string name;
-  std::string alias;     // a second name, or empty. find_policy() also accepts builds: "el9_4"
+  std::string alias;     // a second name, or empty. find_policy() also takes builds: "el9_4"
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
   std::string kernel;    // the kernel versions whose other rules it uses
-  std::string verified;  // recordings or kernel code that verified its decisions; may be empty
+  std::string verified;  // recordings or kernel code compared with it; may be empty
   std::vector<std::string> rungs;     // names, in the order in which the rungs are tried
   std::vector<std::string> tunables;  // names of the tunables that can affect its decisions
 };

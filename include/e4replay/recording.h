@@ -31,7 +31,7 @@ struct RecordingOptions {
 // Cheap to copy: copies share the data. Several threads may call member functions at once.
 class Recording {
  public:
-  // Errors: a file that cannot be read; a trace of another image.
+  // Errors: a file that cannot be read; a trace that does not belong to the image.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open(const RecordingOptions& options,
                                                            const Listener& listener = {});
   // Opens a capture.

@@ -37,8 +37,8 @@ struct ReplayOptions {
 struct VerifyOptions {
   std::string policy = {};                 // empty: the policy of the recorded kernel
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool free_run = false;  // report on the run that never adopts the recorded decisions
-  bool check = false;     // as in ReplayOptions
+  bool free_run = false;                   // report on the run that keeps its own decisions
+  bool check = false;                      // as in ReplayOptions
   unsigned threads = 0;
 };
 
@@ -63,9 +63,9 @@ struct ReplayedDecision {
 // not throw.
 using DecisionVisitor = std::function<bool(const ReplayedDecision& decision)>;
 
-// A recording that the model has followed once, so that each point (a policy and its settings)
-// costs only one replay. This is the basis of `e4replay sweep`. Cheap to copy. Several threads may
-// call point() at once.
+// A recording that the model has already followed. Each point (a policy and its settings) then
+// costs only one replay. `e4replay sweep` uses this class. Cheap to copy. Several threads may call
+// point() at once.
 class Sweep {
  public:
   // Errors: as for replay(). The Sweep keeps a copy of the listener and also reports the progress
@@ -82,7 +82,7 @@ class Sweep {
   // Replays under a policy with the given settings. The report has one column.
   [[nodiscard]] E4REPLAY_API Result<Report> point(
       const std::string& policy, const std::vector<std::string>& settings = {}) const;
-  // The same, but calls `visit` for each request. Error: "stopped" when `visit` returns false.
+  // Like point(), but calls `visit` for each request. Error: "stopped" when `visit` returns false.
   [[nodiscard]] E4REPLAY_API Result<Report> decisions(const std::string& policy,
                                                       const std::vector<std::string>& settings,
                                                       const DecisionVisitor& visit) const;

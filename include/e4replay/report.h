@@ -47,8 +47,8 @@ struct Divergence {
   std::string modelled;        // the model's decision, in the same form
 };
 
-// How many decisions of a model match those of the recorded kernel. Only closed decisions count:
-// those whose outcome the trace contains.
+// How many decisions of a model match those of the recorded kernel. Only closed decisions count. A
+// decision is closed if the trace contains its outcome.
 struct Agreement {
   std::uint64_t decisions = 0;
   std::uint64_t identical = 0;  // equal in every field that the trace shows
@@ -76,14 +76,15 @@ class Report {
   [[nodiscard]] E4REPLAY_API std::vector<Row> rows() const;
   // The value of a column in the row with that key. Empty if the row or the column does not exist.
   [[nodiscard]] E4REPLAY_API Value value(std::string_view key, std::size_t column) const;
-  // The free extents after the column's run, in blocks, with chunks of 1 MiB. nullopt if there is
-  // no such column.
+  // The free extents at the end of the column's run, in blocks, with chunks of 1 MiB. nullopt if
+  // there is no such column.
   [[nodiscard]] E4REPLAY_API std::optional<FreeExtents> free_extents(std::size_t column) const;
   // The free extents of the start image.
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents_before() const;
 
-  // For a verification: how many of the policy's decisions match the recorded kernel's. Otherwise:
-  // how many of the model's do, which shows how reliable the other figures are.
+  // For a verification, compares the policy's decisions with the recorded kernel's. For any other
+  // report, compares the decisions of the model of the recorded kernel. That agreement shows how
+  // reliable the other figures are.
   [[nodiscard]] E4REPLAY_API Agreement agreement() const;
   // For a verification: whether every decision, group and counter equals the kernel's. Otherwise
   // false.
@@ -91,7 +92,8 @@ class Report {
   // The policy that models the recorded kernel; empty for a verification.
   [[nodiscard]] E4REPLAY_API std::string recorded_policy() const;
 
-  // What `e4replay replay` or `e4replay verify` prints, and its JSON document (docs/schema).
+  // The text that `e4replay replay` or `e4replay verify` prints, and its JSON document
+  // (docs/schema).
   [[nodiscard]] E4REPLAY_API std::string text() const;
   [[nodiscard]] E4REPLAY_API std::string json() const;
 

@@ -165,7 +165,7 @@ std::uint64_t DecisionLog::alike(const DecisionLog& other) const {
 
 namespace {
 
-// The columns that the trace alone determines.
+// The part of a row that depends only on the trace, not on the decision.
 DecisionRow asked_row(const Op& op) {
   DecisionRow out;
   out.time_ns = op.time_ns;

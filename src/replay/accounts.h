@@ -30,7 +30,7 @@ namespace e4r::replay {
 
 // A request to the allocator that is about to be served.
 struct Asked {
-  std::uint64_t decision;  // number in the trace, from 1; further requests repeat it
+  std::uint64_t decision;  // number in the trace, from 1; several requests may share it
   const Op& op;
   const allocator::Request& request;
   allocator::Decider& decider;
@@ -39,14 +39,14 @@ struct Asked {
 // A request and its outcome.
 struct Decided : Asked {
   const allocator::Decision& made;  // the outcome that took effect
-  // The decider's own outcome. It differs from `made` if Follow has replaced it with the recorded
-  // result (`forced`).
+  // The outcome that the decider chose. It differs from `made` if Follow has replaced it with the
+  // recorded result (`forced`).
   const allocator::Decision& own;
   bool forced = false;
   bool extra = false;  // an additional request, which the recorded kernel did not need
 };
 
-// Collects figures of a run beyond those that every engine counts. Each subclass collects one kind.
+// Collects figures of a run that the engine itself does not count. Each subclass collects one kind.
 // The caller adds an account before the run and reads it afterwards (Engine::find).
 class Account {
  public:
@@ -61,9 +61,9 @@ class Account {
   // Called before a file gets an extent. `file` is its layout before that.
   virtual void placed(std::uint64_t /*ino*/, const FileLayout& /*file*/,
                       const FileExtent& /*extent*/) {}
-  // Clusters of this group were freed.
+  // Called when clusters of this group were freed.
   virtual void freed(std::uint32_t /*group*/) {}
-  // Called when a recorded request is done, including all further requests that it needed.
+  // Called when the replay has served a recorded request, with all further requests that it needed.
   virtual void done(std::uint64_t /*decision*/, const state::FsState&) {}
   // Called when an operation has taken effect. If Follow has determined the order of overlapping
   // allocations, they are reported in that order.
@@ -122,7 +122,8 @@ class Accounts {
   }
 
  private:
-  // The type of a pointer to member names the class that declares the member.
+  // True if a subclass overrides the member: the type of a pointer to member names the class that
+  // declares the member.
   template <class Member, class OfBase>
   static constexpr bool kDiffer = !std::is_same_v<Member, OfBase>;
 
@@ -152,8 +153,8 @@ class SearchMeter {
   std::uint64_t examined_ = 0;    // extents so far
 };
 
-// Counts over the course of a trace, in at most kBuckets buckets for a trace of any length. Bucket
-// i holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket must have join(other),
+// Counts over the course of a trace. A trace of any length has at most kBuckets buckets. Bucket i
+// holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket must have join(other),
 // which adds the counts of the bucket that follows.
 template <class Bucket>
 class Course {
@@ -254,12 +255,14 @@ class CostProfile final : public Account {
   };
 
   bool decided(const Decided& one) override;
-  // Adds the cost of a request. Call it in ascending order of decisions, which start at 1.
+  // Adds the cost of a request. Decisions are numbered from 1, and calls must be in ascending
+  // order.
   void add(std::uint64_t decision, const SearchCost& cost);
 
   [[nodiscard]] const Course<Bucket>& course() const { return course_; }
   [[nodiscard]] std::uint64_t decisions() const { return last_; }
-  // The decisions with the most steps, in descending order; of equal ones, the earlier is first.
+  // The decisions with the most steps, in descending order. If two have equally many, the earlier
+  // one comes first.
   [[nodiscard]] std::span<const Decision> slowest() const { return slowest_; }
 
  private:
@@ -280,7 +283,7 @@ struct WriteOrder final : public Account {
   std::uint64_t neighbours = 0;   // pairs of consecutive blocks of a file
   std::uint64_t in_order = 0;     // neighbours between which no other block was handed out
   std::uint64_t continued = 0;    // allocations that begin right after a block of their file
-  std::uint64_t interrupted = 0;  // of `continued`: with another allocation in between
+  std::uint64_t interrupted = 0;  // those of `continued` with another allocation in between
 
   // Ignores an extent of length 0.
   void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) override;
@@ -291,11 +294,11 @@ struct WriteOrder final : public Account {
 };
 
 // The outcome of each request of a run, 16 bytes each. The logs of two runs of a trace show where
-// the runs diverge; another run then keeps that decision as text.
+// the runs diverge. A further run can then keep that decision as text.
 class DecisionLog final : public Account {
  public:
   struct Entry {
-    std::uint64_t decision;  // number in the trace, from 1; further requests repeat it
+    std::uint64_t decision;  // number in the trace, from 1; several entries may share it
     std::uint64_t digest;    // of the closing event that it would produce
   };
   // `write_down` lists the entries to keep as text, numbered from 0.
@@ -307,7 +310,7 @@ class DecisionLog final : public Account {
   void add(std::uint64_t decision, const allocator::Decision& made);
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  // describe() of an entry that was kept as text; empty if the run had no such entry.
+  // The text of describe() for an entry that was kept as text; empty if the run had no such entry.
   [[nodiscard]] std::string text(std::uint64_t entry) const {
     const auto found = texts_.find(entry);
     return found == texts_.end() ? std::string() : found->second;
@@ -372,7 +375,7 @@ class DecisionRows final : public Account {
   explicit DecisionRows(Of of) : of_(of) {}
 
   bool decided(const Decided& one) override;
-  // Adds a row and sets its numbers. Call it in ascending order of decisions.
+  // Adds a row and sets its `decision` and `part`. Calls must be in ascending order of decisions.
   void add(std::uint64_t decision, DecisionRow row);
   [[nodiscard]] const std::vector<DecisionRow>& all() const { return rows_; }
 
@@ -433,7 +436,7 @@ class DecisionWatch final : public Account {
 // quarter of the number of groups if that is less.
 struct StreamGoalCount {
   std::uint32_t goals = 0;      // the lowest number that explains the most searches
-  std::uint64_t explained = 0;  // searches in the group where their goal's last search ended
+  std::uint64_t explained = 0;  // searches that began where their goal's last search had ended
   std::uint64_t searches = 0;   // searches for streams
 };
 
@@ -446,7 +449,7 @@ struct StreamGoalCount {
 class FileFacts {
  public:
   struct File {
-    std::uint64_t size = 0;                           // bytes; the best known lower bound of i_size
+    std::uint64_t size = 0;                           // bytes; the best known lower bound on i_size
     allocator::Mode mode = allocator::Mode::unknown;  // how its last request was served
     bool regular = false;  // the trace has shown its creation or a request for its data
   };

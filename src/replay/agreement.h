@@ -43,7 +43,7 @@ struct Agreement {
   std::uint64_t races = 0;      // differ, but overlap another thread's work (Divergence::race)
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that were in use in the model
-  std::vector<Divergence> divergences;  // the first kListed of them
+  std::vector<Divergence> divergences;  // the first ones, at most kListed
   // The decisions of one bucket.
   struct Share {
     std::uint64_t requests = 0;
@@ -76,18 +76,19 @@ struct Agreement {
   [[nodiscard]] bool follows() const { return reaches(kFollows); }
   // Below this percentage, the policy is probably not that of the recorded kernel.
   static constexpr double kTrusted = 99.0;
-  // Whether kTrusted would be reached if requests did not overlap.
+  // Whether the agreement would reach kTrusted if requests did not overlap.
   [[nodiscard]] bool differs_by_races() const {
     return percent(identical + nameless + races).value_or(0) >= kTrusted;
   }
-  // Whether the policy that was followed counts as the kernel's own; nullopt if that is unknown.
+  // Whether the policy counts as the recorded kernel's own; nullopt if that is unknown.
   [[nodiscard]] std::optional<bool> is_kernels_own() const {
     if (requests == 0) return std::nullopt;
     return differs_by_races();
   }
-  // Below this percentage, policies with similar rules do not follow the kernel either.
+  // If the best agreement so far is below this percentage, the search for a policy ends, since
+  // policies with similar rules would not follow the kernel either.
   static constexpr double kNear = 50.0;
-  // From this percentage on, policies of other releases than the kernel's are not tried.
+  // From this percentage on, only policies of the kernel's own release are tried.
   static constexpr double kSuffices = 99.9;
   static constexpr std::size_t kListed = 1000;
   [[nodiscard]] const Divergence* first_divergence() const {
@@ -96,15 +97,14 @@ struct Agreement {
   // Compares one decision of the model with its closing event and counts it. Returns whether they
   // are identical.
   bool count(const Op& op, const allocator::Decision& decision, bool was_forced);
-  // Counts a recorded decision that the replay did not need because the range was already
-  // allocated.
+  // Counts a recorded decision that the replay skipped because it had already allocated the range.
   void count_not_taken(const Op& op);
 
  private:
   void diverge(const Op& op, Race race, std::string fields, std::string modelled);
 
-  // The last search from the stream goal overlapped another thread's search. The trace does not
-  // show which of the two set the goal last.
+  // Whether the last search from the stream goal overlapped another thread's search. The trace does
+  // not show which of the two set the goal last.
   bool stream_goal_in_doubt_ = false;
 };
 

@@ -19,8 +19,8 @@ using state::FsState;
 using state::Group;
 namespace bitmap = state::bitmap;
 
-// Goals of requests before the checkpoint get request numbers that do not occur in a trace, counted
-// down from this one.
+// Goals set before the checkpoint get request numbers that do not occur in a trace. The numbers
+// count down from this one.
 constexpr std::uint64_t kEarlier = allocator::kLatestGoal - 1;
 
 Checkpoint::Prealloc kept(const state::Prealloc& pa, bool serves) {

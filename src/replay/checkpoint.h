@@ -22,11 +22,11 @@ namespace e4r::replay {
 
 class OrderSearch;
 
-// The in-memory state, at one moment, of a run that follows a mounted file system, as far as later
-// decisions depend on it. A start image of that moment holds the rest: the bitmaps as they would be
-// on disk (FsState::settled_words). At that moment, no allocation or commit is in progress, and
-// every group is loaded. A run that begins with the checkpoint and the image makes the same
-// decisions as the original run.
+// The in-memory state of a run that follows a mounted file system, at one moment. It contains
+// everything on which later decisions depend, except the bitmaps. These are in a start image of the
+// same moment, as they would be on disk (FsState::settled_words). At that moment, no allocation or
+// commit is in progress, and every group is loaded. A run that begins with the checkpoint and the
+// image makes the same decisions as the original run.
 struct Checkpoint {
   struct Prealloc {
     state::Prealloc::Kind kind = state::Prealloc::Kind::inode;
@@ -56,8 +56,8 @@ struct Checkpoint {
 
   // The preallocations of each owner are in the order of its list.
   std::vector<Prealloc> preallocs;
-  // The extents freed by the running transaction, in list order. Event numbers of a trace that
-  // begins here follow theirs.
+  // The extents freed by the running transaction, in list order. Each counts as one event, so the
+  // events of a trace that begins here are numbered from the next number on.
   std::vector<Freed> freed;
   std::unordered_map<std::uint32_t, state::TreeShape> freed_shapes;  // by group
   // The index of groups, and its lists by order. The lists are empty if the index has none.
@@ -65,7 +65,7 @@ struct Checkpoint {
   std::vector<std::vector<Listed>> largest, average;
   state::TreeShape tree;
   std::unordered_map<std::uint32_t, std::uint32_t>
-      first_free;  // by group: Group::first_free where it is below the first free cluster
+      first_free;  // by group: Group::first_free if it is below the first free cluster
   std::vector<std::uint32_t> trimmed;  // groups
   // For each stream: the goals that a later request may find, oldest first.
   std::vector<std::vector<allocator::StreamGoals::Goal>> streams;
@@ -80,11 +80,11 @@ struct Checkpoint {
   // regular file's data.
   [[nodiscard]] static Result<Checkpoint> take(OrderSearch& run,
                                                std::vector<std::uint32_t> freeing_data);
-  // Checks that the checkpoint can belong to the start image. The Error names the contradiction.
+  // Checks whether the checkpoint can belong to the start image. The Error names the contradiction.
   [[nodiscard]] Status check(const state::Source& source) const;
   // Restores the state of a model that was made from the start image and whose groups are loaded.
-  // The checkpoint must have passed check(). If the model has another index of groups, its lists
-  // are in ascending order.
+  // The checkpoint must have passed check(). If the model has a different index of groups, its
+  // lists get ascending order.
   void put_into(allocator::Model& model) const;
 
   // Formats the checkpoint as captures store it (docs/capture-format.md). `keep_file` says whether

@@ -195,8 +195,8 @@ void read_index(Words& words, Checkpoint& out) {
   out.index = found->first;
 }
 
-// Reads a line. Words that only a later version writes are an Error, because dropping them would
-// lose information.
+// Reads a line. Returns false for words that only a later version writes, because ignoring them
+// would lose information.
 bool read_line(std::string_view line, Checkpoint& out) {
   Words words(line);
   const std::string_view what = words.word();

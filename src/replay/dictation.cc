@@ -63,7 +63,7 @@ bool Dictation::leads_to_find(const allocator::Search& search, const Normalized&
 
 SizeStep Dictation::size(const allocator::Search& search, const allocator::Request& request,
                          const state::InodePreallocs* preallocs, SizeStep likely) {
-  std::optional<SizeStep> fallback;  // yields the goal, but not the recorded result
+  std::optional<SizeStep> fallback;  // leads to the recorded goal, but not to the recorded result
   for (int i = -1; i < allocator::kSizeSteps; ++i) {
     const SizeStep step = i < 0 ? likely : static_cast<SizeStep>(i);
     if (i >= 0 && step == likely) continue;
@@ -77,16 +77,16 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
   return fallback.value_or(likely);
 }
 
-// A search reads the stream goal after its request, and sets it to where it took its clusters
-// before its closing event. So it may have read any goal that another search is not certain to have
-// replaced by then.
+// A search reads the stream goal after its request. Before its closing event, it sets the goal to
+// the place where it took its clusters. So it may have read any goal that was not certainly
+// replaced by another search before the request.
 std::uint64_t Dictation::goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
   const trace::RecordedExtent& goal = op_.closing.goal;
   const auto start = static_cast<std::uint32_t>(goal.start);
   if (!goals.has(ino, goal.group, start)) return allocator::kLatestGoal;
   std::uint64_t found = allocator::kLatestGoal;
   bool latest = true;
-  std::uint64_t replaced = 0;  // goals set before this event were replaced before the request
+  std::uint64_t replaced = 0;  // every goal set before this event was replaced before the request
   goals.for_each(ino, [&](const allocator::StreamGoals::Goal& left) {
     const Spans::Span* span = spans_.find(left.request);
     const std::uint64_t closed = span == nullptr ? 0 : span->closed;

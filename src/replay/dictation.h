@@ -32,14 +32,13 @@ class Spans {
   std::vector<Entry> ring_ = std::vector<Entry>(kKept);
 };
 
-// Leads an allocator to the recorded decision and keeps the model's own choice.
+// Guides an allocator to the recorded decision, and remembers the model's own choice.
 class Dictation : public allocator::Guide {
  public:
   // The arguments must outlive the object. `op` must be a closed allocation.
   Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans);
 
-  // A request that was served from a preallocation, but not from one of the inode, was served from
-  // a group preallocation.
+  // If a preallocation served the request and the inode has none, it was a group preallocation.
   allocator::Mode mode(allocator::Mode by_size, bool has_prealloc) override;
   // The first size step that yields the recorded goal and leads to the recorded extent; `likely` if
   // no step does.
@@ -53,8 +52,9 @@ class Dictation : public allocator::Guide {
 
   // Whether the recorded result replaced the model's.
   [[nodiscard]] bool forced() const { return forced_; }
-  // The lists on which the recorded group comes after the model's group, if forced(), the recorded
-  // criterion takes groups from these lists, and one list has held both groups since the start.
+  // Set if forced() and the recorded criterion takes groups from order lists: the lists on which
+  // the recorded group comes after the model's group. Only lists count on which both groups have
+  // been since the start.
   [[nodiscard]] std::optional<state::OrderLists> behind_on() const {
     return forced_ ? behind_on_ : std::nullopt;
   }

@@ -11,8 +11,8 @@
 namespace e4r::replay {
 namespace {
 
-// Adds the position to the decider's failure: the current recorded decision, or an operation since
-// that decision.
+// Adds to the decider's Error the number of the last recorded decision. The decision itself failed,
+// or an operation after it.
 Status told_where(const Status& status, std::uint64_t decision) {
   if (status.ok() || decision == 0 || status.error().message == "stopped") return status;
   return error("{}; the recorded decision is {} (--explain {})", status.error().message, decision,
@@ -156,7 +156,7 @@ void Engine::on_commit(const Op& op) {
   if (!trace_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
 }
 
-// FITRIM sends those runs of a group that are free at this moment.
+// FITRIM sends the runs that are free when it reaches the group.
 void Engine::on_trim(const Op& op) {
   if (trace_.trims.empty()) {
     live_trim_ = op;
@@ -180,8 +180,8 @@ void Engine::on_trim(const Op& op) {
   if (!trim.done) trimming_.emplace(op.request, trimming);
 }
 
-// The model sends one run for each recorded run. A live run knows only this range of a FITRIM, and
-// the range exists only in the recorded layout.
+// The model sends one run for each recorded run. In a live run, only this one range of the FITRIM
+// is known, and it exists only in the recorded layout.
 void Engine::on_discard_of_trim(const Op& op) {
   if (trace_.trims.empty() && discards_for_one() == allocator::Discards::kAll)
     return trim_alike(op);
@@ -202,8 +202,9 @@ void Engine::on_discard_of_trim(const Op& op) {
   decider_->trim(trimming.trim, 1);
 }
 
-// A live run with another layout learns the minlen only run by run. It sends all runs of the group
-// that are at least as long as the recorded run, and does so again when a shorter run follows.
+// A live run with another layout does not know the FITRIM's minlen in advance. It sends all runs of
+// the group that are at least as long as the recorded run. When a shorter recorded run follows, it
+// sends the runs that are at least that long.
 void Engine::trim_alike(const Op& op) {
   const std::uint64_t length = std::max<std::uint64_t>(op.count, 1);
   if (live_trim_.request != op.request || length >= live_minlen_) return;
@@ -218,8 +219,8 @@ void Engine::trim_alike(const Op& op) {
   decider_->trim(trim, allocator::Discards::kAll);
 }
 
-// A trim, or the worker (0), has given back the range that it sent last. After the last recorded
-// run, the model sends all remaining runs.
+// Called when a trim, or the worker (0), has given back the range that it sent last. After the last
+// recorded run, the model sends all remaining runs.
 void Engine::end_discard(std::uint64_t by) {
   if (discards_for_one() == allocator::Discards::kAll) return;
   if (by == 0) {

@@ -32,7 +32,7 @@ struct TraceFacts {
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims), if they are known. Must outlive the engine.
   std::span<const RecordedTrim> trims = {};
-  // See InputTable. Used at construction only.
+  // InputTable::early_reads. Only the constructor uses it.
   std::span<const allocator::ReadBatch> early_reads = {};
 };
 
@@ -45,7 +45,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  // Runs the whole trace, once. The Error comes from the event source or the decider, or names the
+  // Runs the whole trace, once. The Error is that of the event source or the decider, or names the
   // first broken invariant.
   Status run(trace::EventSource& events);
 
@@ -54,7 +54,7 @@ class Engine {
   virtual Status advance(const Op& op);
   virtual Status end(const OpReader& ops);
 
-  // Alternatives to run() for callers that order the operations themselves. step() handles one
+  // For callers that order the operations themselves, instead of run(). step() handles one
   // operation that Intake has admitted; finish() ends the run after the last one. The Error is the
   // decider's.
   Status step(const Op& op);
@@ -86,10 +86,10 @@ class Engine {
   }
   // The number of decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closings_.requests; }
-  // Counts of the recorded kernel's decisions. They do not depend on the engine's.
+  // Counts of the recorded kernel's decisions. They do not depend on the engine's decisions.
   [[nodiscard]] const ClosingCounts& closings() const { return closings_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
-  // Contradictions that depend on the state (in use, not in use) are found only by Follow.
+  // Only Follow finds contradictions that depend on the state (in use, not in use).
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   // Agreement with the recorded kernel. Empty in a WhatIf, which compares nothing.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
@@ -130,12 +130,12 @@ class Engine {
   [[nodiscard]] virtual const Schedule& schedule() const = 0;
   // Decides an allocation that the trace closed.
   virtual void decide(const Op& op) = 0;
-  // The recorded kernel freed the range.
+  // Called when the recorded kernel freed the range.
   virtual void free(const Op& op, const BlockRange& range) = 0;
-  // A file was deleted. In the replay, it still owned these ranges; the recorded kernel did not
-  // free them.
+  // Called when a file was deleted that, in the replay, still owned these ranges. The recorded
+  // kernel did not free them.
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
-  // How many discards a worker sends for each recorded one.
+  // How many discards the worker sends for each recorded discard.
   [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
   // Whether the FITRIM call also sends runs of groups that are marked as trimmed. `from_this` says
   // that it has sent runs from such a group.
@@ -157,21 +157,21 @@ class Engine {
   std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
   // Adds the recorded kernel's blocks to the file's data.
   void map_recorded(const Op& op, FileLayout& file);
-  // Notes which file blocks the blocks of the recorded answer hold.
+  // Notes which file blocks are stored in the device blocks of the recorded answer.
   void record_data(const Op& op);
-  // The file system had been mounted for a while before the trace.
+  // Whether the file system had been mounted for a while before the trace.
   [[nodiscard]] bool is_warm() const { return trace_.warm; }
   [[nodiscard]] const TraceFacts& trace() const { return trace_; }
   // Frees a range of blocks, group by group. Returns false if a part was not allocated.
   bool free_range(BlockRange range, bool file_data);
-  // Returns blocks of one group that were just allocated.
+  // Frees blocks of one group that were just allocated.
   void give_back(const BlockRange& range);
 
   [[nodiscard]] const Geometry& geometry() const { return source_.geometry; }
   [[nodiscard]] allocator::Decider& decider() { return *decider_; }
 
-  // These are members rather than accounts because every run needs them: the driver's decisions
-  // depend on the first two, and the others serve to compare passes and runs.
+  // These are members rather than accounts because every run needs them. The driver's decisions
+  // depend on the first two. The others are used to compare passes and runs.
   Translation translation_;
   FileFacts facts_;
   Tally tally_;
@@ -204,17 +204,17 @@ class Engine {
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   allocator::DiscardCounts recorded_discards_;
-  Op last_free_;  // on a mount with discard
-  // A FITRIM call at one group, by Op::request: the rest of its work, and how many runs the
-  // recorded call has yet to send.
+  Op last_free_;  // used only on a mount with discard
+  // The work of a FITRIM call in one group. `trim` is the rest of that work, `recorded` the number
+  // of runs that the recorded call has yet to send.
   struct Trimming {
     allocator::Trim trim;
     std::uint64_t recorded = 0;
   };
   std::vector<state::MbGroup> groups_while_discarding_;
   std::unordered_map<std::uint64_t, Trimming> trimming_;
-  // In a live run with another layout: the group at which FITRIM is, and the length of the shortest
-  // run that it has sent there.
+  // In a live run with another layout: the group that FITRIM has reached, and the length of the
+  // shortest run that it has sent in that group.
   Op live_trim_;
   std::uint32_t live_minlen_ = 0;
   allocator::DecisionHash hash_;      // a member for the same reason as agreement_

@@ -44,7 +44,7 @@ struct Piece {
   std::uint32_t of = 0;  // index of the free run
   ClusterRange run;
   std::uint32_t alignment = 0;  // log2 of the alignment of its end; 31: the whole free run
-  Key key = 0;                  // key of the change of the counters if the piece is in use
+  Key key = 0;  // key of the change in the counters when the piece is marked as in use
 };
 
 class RunSearch {
@@ -57,7 +57,7 @@ class RunSearch {
         evidence_(evidence),
         wanted_(replay::counts_of(shown)),
         middle_step_(cpu_prealloc(geometry)) {
-    // A part that contains clusters in use is already explained.
+    // The bitmap already explains a part that contains clusters in use.
     std::erase_if(evidence_.not_all_free, [&](const ClusterRange& part) {
       return !bitmap::all_clear(words, part.first, part.count);
     });
@@ -92,7 +92,7 @@ class RunSearch {
   struct Rank {
     std::size_t in_parts = 0;  // parts of FreeEvidence::not_all_free that the runs touch
     enum class Kind : std::uint8_t { several, in_different_runs, one } kind = Kind::several;
-    std::uint32_t alignment = 0;  // that of the least aligned end
+    std::uint32_t alignment = 0;  // the alignment of the least aligned end
 
     friend bool operator==(const Rank&, const Rank&) = default;
     [[nodiscard]] bool is_better_than(const Rank& other) const {
@@ -236,7 +236,7 @@ class RunSearch {
     return out;
   }
 
-  // `key` is the key of the counters of the rest of the free run.
+  // `key` is the key of the counters that the rest of the free run has without the piece.
   void add(std::uint32_t of, const ClusterRange& piece, Key key, std::vector<Piece>& out) const {
     if (can_be_hidden(piece)) out.push_back({of, piece, alignment(of, piece), key - keys_[of]});
   }
@@ -258,7 +258,7 @@ class RunSearch {
   // Adds the pieces that may follow a deleted file.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    // The keys of the part of the run before a piece, by the length of that part.
+    // The key of the first `len` clusters of the run, by `len`.
     std::vector<Key> before(run.count);
     for (std::uint32_t len = 1; len < run.count; ++len)
       before[len] = key_of_run(run.first, run.first + len);

@@ -15,8 +15,8 @@ namespace e4r::replay {
 struct HiddenRuns {
   static constexpr std::size_t kMostAnswers = 32;
 
-  // Each answer is a set of runs which, marked as in use, give the kernel's counters. The likeliest
-  // answer is first. Empty if nothing is hidden or there is no answer.
+  // Each answer is a set of runs. If these are marked as in use, the bitmap has the kernel's
+  // counters. The likeliest answer is first. Empty if nothing is hidden or no answer was found.
   std::vector<std::vector<ClusterRange>> answers;
   bool explained = true;
   std::uint32_t not_found = 0;  // clusters whose position is unknown
@@ -30,18 +30,19 @@ struct HiddenRuns {
 
 // Evidence from a trace about a group's free clusters at the start.
 struct FreeEvidence {
-  // A bitmap of clusters that were in no preallocation. Empty if unknown.
+  // A bitmap of clusters that were not in any preallocation. Empty if unknown.
   std::vector<std::uint64_t> known_free;
   // Each of these ranges contained at least one cluster in use.
   std::vector<ClusterRange> not_all_free;
 };
 
-// Looks for at most two runs of clusters that, marked in use, turn the counters of the bitmap into
-// the given ones. Each run lies in a free run: at its beginning, at its end, or, if the file before
-// it was deleted, it ends at a multiple of the size of a CPU's preallocation (512 blocks). No run
-// takes clusters that are known to be free. The best answer touches the most ranges of
-// `not_all_free`. Among equals, it is the one whose runs end at the largest power of two, because
-// preallocations are cut that way, and then the lowest. If two runs do not explain the counters,
+// Looks for one or two runs of clusters that explain the given counters: if they are marked as in
+// use, the bitmap has these counters. Each run lies in a free run, at its beginning or at its end.
+// If the file before it was deleted, it may also lie in the middle. It then ends at a multiple of
+// the size of a CPU's preallocation (512 blocks). No run contains clusters that are known to be
+// free. The best answer touches the most ranges of `not_all_free`. Among those, an answer with one
+// run is better. Among those, the one whose ends are aligned to the largest power of two is better,
+// because preallocations are cut in that way. If two runs do not explain the counters,
 // preallocations of several CPUs may (hidden_tails.h). Counters that exceed the group's clusters
 // have no answer.
 [[nodiscard]] HiddenRuns find_hidden_runs(const Geometry& geometry, state::bitmap::ConstWords words,

@@ -15,7 +15,7 @@ namespace {
 
 namespace bitmap = state::bitmap;
 
-// A step: an aligned part of the group, of cpu_prealloc() clusters, whose last clusters may be
+// A step is an aligned part of the group. It has cpu_prealloc() clusters, the last of which may be
 // hidden. Cluster numbers count from the beginning of the step.
 struct Step {
   std::uint32_t start = 0;                // first cluster of the step, in the group
@@ -61,9 +61,9 @@ class TailSearch {
 
  private:
   // These limits keep the time for a group below a tenth of a second.
-  static constexpr std::uint64_t kMostTries = 300'000;   // of bits, in total
-  static constexpr std::uint64_t kMostChoices = 20'000;  // of further steps, in total
-  static constexpr int kMostSets = 64;                   // of steps, per number of further steps
+  static constexpr std::uint64_t kMostTries = 300'000;   // tried bits, in total
+  static constexpr std::uint64_t kMostChoices = 20'000;  // choices of further steps, in total
+  static constexpr int kMostSets = 64;  // sets of steps, for each number of further steps
 
   [[nodiscard]] bool has_given_up() const { return tries_ > kMostTries || choices_ > kMostChoices; }
 
@@ -89,8 +89,8 @@ class TailSearch {
     if (step.lowest <= step.highest) steps_.push_back(step);
   }
 
-  // Adds `further` more steps, from index `from` on, to those that are taken. Like the functions
-  // below, returns whether enough answers have been found.
+  // Adds `further` more steps, from index `from` on, to those in `taken`. Like the functions below,
+  // returns whether enough answers have been found.
   bool choose_steps(std::vector<std::size_t>& taken, std::size_t further, std::size_t from) {
     if (further == 0) return try_steps(taken);
     for (std::size_t i = from; i + further <= steps_.size(); ++i) {

@@ -7,12 +7,13 @@
 
 namespace e4r::replay {
 
-// Looks for preallocations of any number of CPUs which, marked as in use, turn the counters of the
-// bitmap into the given ones. Each ends at the end of a step of cpu_prealloc() clusters, follows
-// free clusters or a file, and takes no cluster that is known to be free. Every step that contains
-// a range of `not_all_free` has a preallocation (each such range is free in the bitmap), and at
-// most four further steps do. Returns up to HiddenRuns::kMostAnswers answers with as few further
-// steps as possible. Gives up if there are too many combinations of steps.
+// Looks for preallocations of any number of CPUs that explain the given counters: if they are
+// marked as in use, the bitmap has these counters. The group is divided into steps of
+// cpu_prealloc() clusters. A preallocation is the last part of a step, and contains no cluster that
+// is known to be free. Every step that contains a range of `not_all_free` has a preallocation.
+// (Each such range is free in the bitmap.) At most four further steps have one. Returns up to
+// HiddenRuns::kMostAnswers answers, with as few further steps as possible. Gives up if there are
+// too many combinations of steps.
 [[nodiscard]] std::vector<std::vector<ClusterRange>> find_hidden_tails(
     const Geometry& geometry, state::bitmap::ConstWords words, const state::MbGroup& shown,
     const FreeEvidence& evidence);

@@ -18,7 +18,7 @@
 
 namespace e4r::replay {
 
-// Counts of a trace's statements that cannot be true. Such statements are not applied.
+// Counts of the statements in a trace that cannot be true. The replay does not apply them.
 struct Contradictions {
   std::uint64_t outside = 0;       // ranges, groups or blocks outside the image
   std::uint64_t inodes = 0;        // operations on inode 0
@@ -27,7 +27,7 @@ struct Contradictions {
   std::uint64_t not_in_use = 0;    // frees of free, preallocated or metadata blocks
   std::uint64_t transactions = 0;  // commits that begin or end out of turn
   std::uint64_t strays = 0;        // closing events and answers without a request
-  std::uint64_t first_event = 0;   // number of the first of these events; 0: no such event
+  std::uint64_t first_event = 0;   // number of the first event counted above; 0: no such event
 
   void note(std::uint64_t Contradictions::*what, std::uint64_t event, std::uint64_t count = 1);
   void add(const Contradictions& others);
@@ -71,9 +71,10 @@ class Intake {
   bool seen_ = false;
 };
 
-// Checks whether a trace can come from a file system with this geometry: groups, clusters per
-// group, blocks, inodes. The first block of a result also shows the sizes of blocks, clusters and
-// groups. Applies nothing. A trace that fits may still contradict the image (see Intake).
+// Checks whether a trace can come from a file system with this geometry: the groups, clusters,
+// blocks and inodes that it names must exist. The first block of a result also shows the sizes of
+// blocks, clusters and groups. Applies nothing. A trace that fits may still contradict the image
+// (see Intake).
 class Fit final : public trace::EventSink {
  public:
   explicit Fit(const Geometry& geometry)
@@ -111,7 +112,7 @@ class Fit final : public trace::EventSink {
   std::string why_;           // why it does not fit; empty: it fits
 };
 
-// Checks each device of a trace in this way, and prefers the device that fits.
+// Runs Fit on each device of a trace, and prefers the devices that fit.
 class DeviceFit final : public trace::EventSink {
  public:
   explicit DeviceFit(const Geometry& geometry) : fresh_(geometry) {}
@@ -131,8 +132,7 @@ class DeviceFit final : public trace::EventSink {
   std::map<std::uint32_t, Fit> devices_;
 };
 
-// The verdict on a whole trace, which this function reads to its end. The Error may be the
-// source's.
+// Reads a trace to its end and returns the verdict on it. The Error may be the source's.
 [[nodiscard]] Status check_fit(const Geometry& geometry, trace::EventSource& events);
 
 // The operations of a trace that Intake admits, in the order in which they took effect.

@@ -17,7 +17,7 @@ namespace e4r::replay {
 // The effects of mount options, other than tunables.
 struct MountFacts {
   bool data_writeback = false;  // data=writeback
-  bool discard = false;         // freed extents can be allocated once they have been discarded
+  bool discard = false;         // freed extents can be allocated only after they were discarded
 };
 
 // Reads the mount line in the recorder's notes (as in /proc/mounts) and the superblock's default

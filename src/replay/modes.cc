@@ -105,7 +105,7 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own, state::Or
   model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
 }
 
-// One such group is proof for all groups of the call.
+// One group from which the call sent marked runs proves that it does so in all groups.
 bool Follow::trims_again(std::uint32_t call, bool from_this) {
   std::vector<std::uint32_t>& again = inputs_.trims_again;
   const auto at = std::ranges::lower_bound(again, call);
@@ -148,8 +148,8 @@ void WhatIf::note(const Op& op, const allocator::Request& request,
   first = false;
 }
 
-// Serves as many metadata blocks as the recorded request got. Only those will be freed by the
-// trace, so any further blocks are given back at once.
+// Serves as many metadata blocks as the recorded request got. The trace will free only that many,
+// so any further blocks are given back at once.
 void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   const Geometry& geometry = this->geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);

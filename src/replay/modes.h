@@ -25,13 +25,14 @@ struct InputTable {
   std::uint64_t forgotten = 0;               // number of requests before the first of `known`
   std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
   Schedule schedule;                         // of overlapping operations
-  // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
+  // The FITRIM calls (RecordedTrim::call) whose minlen was below that of the previous call,
+  // ascending.
   std::vector<std::uint32_t> trims_again;
-  // Groups whose bitmaps were in memory when the first search read them ahead: something else had
-  // read them, or the device completes reads at once. Read-ahead then loads none of them
+  // Groups whose bitmaps were already in memory when the first search read ahead: something else
+  // had read them, or the device completes reads at once. Read-ahead then loads none of them
   // (ext4_mb_prefetch, up to Linux 6.4). No event shows this.
   std::vector<allocator::ReadBatch> early_reads;
-  // Allocations during which another thread was in the allocator, with the numbers of their events.
+  // An allocation during which another thread was in the allocator, with its event numbers.
   struct Overlapping {
     std::uint64_t request = 0;
     std::uint64_t asked_at = 0, closed_at = 0;
@@ -66,8 +67,8 @@ class Follow : public Engine {
   }
   // Moves the inputs out of the run after its end.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
-  // For a run without an end: call this at intervals. Drops the inputs of old requests but keeps
-  // those of at least the last kInputsKept requests.
+  // Drops the inputs of old requests but keeps those of at least the last kInputsKept requests.
+  // Call it at intervals in a run without an end.
   void forget_inputs();
   static constexpr std::size_t kInputsKept = 65536;
   // The order of groups on lists of a warm file system, as far as decisions have shown it. The
@@ -95,15 +96,16 @@ class Follow : public Engine {
   [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op, bool on_closing_cpu) const;
   [[nodiscard]] std::optional<bool> would_agree(const Op& op, bool on_closing_cpu);
 
-  allocator::Model& model_;  // the engine's decider; a kernel's decisions could not be replaced
+  allocator::Model& model_;  // the engine's decider; it is a model because a kernel's decisions
+                             // cannot be replaced
   std::vector<WarmStart::Precedence> learnt_;
   Spans spans_;
   InputTable inputs_;
   std::vector<BlockRange> freed_;  // scratch
 };
 
-// Makes its own decisions from start to end, to show which blocks the same files would have got.
-// Translates requests and frees from the recorded layout to the replay's.
+// Makes its own decisions from start to end. They show which blocks the same files would have got.
+// Requests and frees are translated from the recorded layout to the replay's.
 class WhatIf : public Engine {
  public:
   // `inputs` comes from a Follow of the same trace and must outlive the run.
@@ -115,8 +117,8 @@ class WhatIf : public Engine {
   // Called with the decision for a request. An earlier request may have already served it.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
-  // A different layout has different extents, so the worker sends everything that commits have
-  // returned.
+  // The replay's layout has other extents than the recorded one, so the worker sends everything
+  // that commits have returned.
   [[nodiscard]] std::uint64_t discards_for_one() const override {
     return allocator::Discards::kAll;
   }

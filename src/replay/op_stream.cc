@@ -109,7 +109,7 @@ Op* OpStream::open_op(std::uint32_t pid) {
 }
 
 // A load during the thread's own allocation needs no operation, since the model loads the group as
-// well. A repeated load does: buddies are in the page cache, which drops them under memory
+// well. But a repeated load needs one: buddies are in the page cache, which drops them under memory
 // pressure.
 void OpStream::on_load(const Event& event) {
   const bool known = event.group < loaded_.size();
@@ -244,7 +244,8 @@ void OpStream::accept(const Event& event) {
         freeing_data_.erase(event.pid);
       return;
     case EventKind::discard_preallocations:
-      // An event with a count comes from trimming, which the model does itself.
+      // An event with a count comes from trimming an inode's long list of preallocations, which the
+      // model does itself.
       if (event.needed == 0) push(Op::Kind::discard_inode, event).count = 0;
       return;
     case EventKind::buddy_bitmap_load:

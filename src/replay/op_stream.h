@@ -55,8 +55,8 @@ class NumberedQueue {
   std::uint64_t first_ = 0, end_ = 0;
 };
 
-// The pending allocations: at most one number per thread. A single thread, the usual case, needs no
-// lookup.
+// The pending allocations, as numbers of elements in a NumberedQueue. Each thread has at most one.
+// A single thread, the usual case, needs no lookup.
 class UnderWay {
  public:
   // Returns null if that thread has no pending allocation.
@@ -138,7 +138,7 @@ struct Op {
     end_commit,       // block (transaction number): its frees become usable
     // extents that the committing transaction freed up to event `count` become usable (Schedule)
     commit_until,
-    unlink_until,  // it has probably returned extents freed up to event `count` (Schedule)
+    unlink_until,  // it has probably unlinked extents freed up to event `count` (Schedule)
     // group, start, count: clusters that are discarded; request: the number of the trim_group that
     // sends them, 0 for the worker
     discard_blocks,
@@ -154,8 +154,8 @@ struct Op {
   std::uint16_t mode = 0;  // as in st_mode
   bool has_inputs = false;
   bool open = false;  // allocate: not yet answered
-  // allocate: another thread's allocation overlapped, or another thread changed the state between
-  // request and closing event, or inodes between request and answer
+  // allocate: another thread's allocation overlapped, another thread changed the state between
+  // request and closing event, or another thread changed inodes between request and answer
   Race race = Race::none;
   bool file_data = false;  // free: data blocks of a regular file, as ext4_free_blocks says
   bool moved = false;      // allocate: an event after the request showed where it takes effect
@@ -185,8 +185,8 @@ struct Op {
   std::uint64_t block = 0;        // first block handed out; 0 if refused
   std::uint64_t answered_ns = 0;  // time of the answer
   std::uint32_t len = 0;          // clusters handed out
-  // If the search's result became an inode preallocation: the first file block of that
-  // preallocation.
+  // The first file block of the inode preallocation that the search's result became; nullopt if it
+  // became none.
   std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
@@ -221,11 +221,11 @@ struct TraceStart {
 };
 
 // Turns events into operations, in the order in which they took effect. An allocation that made a
-// preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
-// closing event, any other at its request. If an allocation got clusters that another thread freed
-// after the request, its search came later, so it takes effect at its closing event. The stream
-// looks ahead only while an allocation is unanswered, and at most kWindow operations; after that,
-// the answer counts as lost.
+// preallocation takes effect at its ext4_mb_new_*_pa event. One served from a preallocation takes
+// effect at its closing event, and any other at its request. If an allocation got clusters that
+// another thread freed after the request, its search came later, so it takes effect at its closing
+// event. The stream looks ahead only while an allocation is unanswered, and at most kWindow
+// operations; after that, the answer counts as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
@@ -251,7 +251,7 @@ class OpStream {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;
     std::int64_t start = 0, end = 0;
-    std::uint64_t commit_began = 0;  // event at which the returning commit began, or 0
+    std::uint64_t commit_began = 0;  // event at which the commit began that returned them, or 0
   };
   // A thread whose last event belongs to a FITRIM or to the discard worker.
   struct Discarding {
@@ -291,7 +291,8 @@ class OpStream {
   trace::EventSource& source_;
   const Geometry& geometry_;
   NumberedQueue<Op> queue_;
-  // next() has returned the first operation of the queue, so the following call may drop it.
+  // Whether next() has returned the first operation of the queue. If so, the following call may
+  // drop it.
   bool handed_out_ = false;
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
@@ -315,8 +316,8 @@ class OpStream {
   std::uint64_t first_stray_ = 0;
 };
 
-// The operations of a trace that Intake admits, in the order in which they took effect, for replays
-// that process them in another order.
+// The operations of a trace that Intake admits, in the order in which they took effect. Used by
+// replays that process them in another order.
 using OpList = std::vector<Op>;
 
 class Schedule;

@@ -12,17 +12,17 @@ namespace {
 
 using Freed = state::FreedList::Entry;
 
-// How many decided allocations are remembered. More than the number of threads that can have a
-// pending allocation.
+// How many decided allocations are remembered. This is more than the number of threads that can
+// have a pending allocation.
 constexpr std::size_t kRemembered = 64;
 // How many of these are considered for another order, and how many are moved at once.
 constexpr std::size_t kMostOpen = 7;
 constexpr int kMostUndone = 3;
-// How many trials each decision adds to the search's budget. Bounds the time for a trace in which
-// many allocations overlap and no order fits.
+// How many trials each decision adds to the search's budget. The budget bounds the time for a trace
+// in which many allocations overlap and no order fits.
 constexpr std::uint64_t kTrialsPerDecision = 32;
-// How often each entry of a commit may be given back in a trial. Bounds the time for a trace in
-// which nothing fits.
+// How often each entry of a commit may be given back in a trial. This bounds the time for a trace
+// in which no order fits.
 constexpr std::uint64_t kTriesPerEntry = 8;
 
 bool asks(const Op& op) {
@@ -221,8 +221,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   return {};
 }
 
-// Schedules, before the allocation, that the commit in progress returns the extents freed up to an
-// event.
+// Schedules that, before the allocation, the commit in progress returns the extents freed up to
+// event `freed`.
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
   progress_.add_given(now_, freed);
@@ -231,8 +231,8 @@ Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   return Follow::advance(commit);
 }
 
-// Finds an extent of the decision's group that the commit in progress cannot have returned yet, and
-// notes it: the first one whose return would change the recorded outcome.
+// Notes the first extent of the decision's group that the commit in progress cannot have returned
+// yet, because returning it would change the recorded outcome.
 void OrderSearch::note_missing(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
@@ -259,9 +259,9 @@ void OrderSearch::note_missing(const Op& op) {
   progress_.add_missing(now_, entries[low].freed_at);
 }
 
-// Finds the least part of the commit in progress whose return leads to the recorded outcome, as the
-// event up to which extents were freed. Tries after each entry of the groups that the decision
-// names, and if that fails, after each entry.
+// Finds how many extents the commit in progress must at least have returned to make the recorded
+// outcome possible. Returns the event up to which these extents were freed. First tries the points
+// after entries of the groups that the decision names, then the points after all entries.
 std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op) {
   const std::optional<std::uint64_t> found = find_commit(op, [&](const Freed& entry) {
     return entry.group == op.closing.result.group || entry.group == op.closing.goal.group;
@@ -286,8 +286,8 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
   return std::nullopt;
 }
 
-// Finds the part of the commit in progress that must have returned the clusters which the
-// allocation got. nullopt if that does not lead to the recorded outcome.
+// Finds the part of the commit in progress that returned the clusters which the allocation got.
+// Returns nullopt if that part does not lead to the recorded outcome.
 std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || op.closing.prealloc) return std::nullopt;

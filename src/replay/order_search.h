@@ -24,14 +24,14 @@ namespace e4r::replay {
 // - before allocations that have been decided and may have come later (not on kernels with a tree
 //   of groups);
 // - after operations that precede its closing event;
-// - at its request, after the part of the commit in progress that returned the clusters it got;
-// - at its closing event, after part of the commit in progress has returned its clusters;
+// - at its request, after the commit in progress has returned the clusters that it got;
+// - at its closing event, after the commit in progress has returned part of its extents;
 // - at its closing event, after a discarded range has been given back.
 // The search is local: it looks only at overlapping allocations, and never reads the trace again. A
 // commit removes freed extents from their groups' trees one by one, while threads add others. From
-// 6.18 on, the shape of the trees determines how extents merge. So a second search uses the
-// progress of each commit that the first search found. A stream's goal needs no search, because the
-// closing event shows it (Dictation::goes_on_from).
+// 6.18 on, the shape of the trees determines how extents merge. So the first search finds how far
+// each commit had progressed, and a second search uses that progress. A stream's goal needs no
+// search, because the closing event shows it (Dictation::goes_on_from).
 class OrderSearch final : public Follow {
  public:
   // `progress` comes from an earlier search over the same trace.
@@ -44,11 +44,11 @@ class OrderSearch final : public Follow {
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
 
-  // The order found so far. This run has decided some allocations too early; another Follow can use
-  // the order that was found for all of them.
+  // The order found so far. This run decided some allocations before it found their places. Another
+  // Follow can use the found order from the beginning.
   [[nodiscard]] const Schedule& found() const { return found_; }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
-  // Forgets the order found so far, for a run without an end whose order is not needed.
+  // Forgets the order found so far. For a run without an end that does not need it.
   void forget_order() {
     found_ = {};
     progress_ = {};

@@ -13,8 +13,8 @@ namespace e4r::replay {
 // Finds the points of a trace at which no allocation and no commit is in progress.
 class QuietPoints {
  public:
-  // `notes_frees` says whether freed blocks of files can be allocated at once, so that it matters
-  // what a thread is freeing.
+  // `notes_frees` says whether freed blocks of files can be allocated at once. If so, it matters
+  // whether a thread is freeing a file's data.
   explicit QuietPoints(bool notes_frees) : notes_frees_(notes_frees) {}
 
   // Processes the next event of the trace. Returns whether the point right after it is quiet.

@@ -14,7 +14,7 @@ namespace e4r::replay {
 // commit. All numbers are event numbers.
 class CommitProgress {
  public:
-  // A commit begins, or ends. Calls must be in the order of events.
+  // Note that a commit begins, or ends. Calls must be in the order of events.
   void begin(std::uint64_t event) { commits_.push_back({event, UINT64_MAX, {}, {}}); }
   void end(std::uint64_t event) {
     if (!commits_.empty()) commits_.back().end = event;
@@ -26,8 +26,8 @@ class CommitProgress {
   [[nodiscard]] bool empty() const;
 
   // The event up to which the commit in progress had probably returned freed extents: halfway
-  // between the last one that it certainly had and the last one that it may have. 0 if no commit is
-  // in progress or its progress is unknown.
+  // between the last extent that it had certainly returned and the last one that it may have
+  // returned. 0 if no commit is in progress or its progress is unknown.
   [[nodiscard]] std::uint64_t estimate(std::uint64_t event) const;
 
  private:
@@ -51,8 +51,8 @@ class Schedule {
   Schedule() = default;
   explicit Schedule(CommitProgress progress) : progress_(std::move(progress)) {}
 
-  // Where an allocation takes effect: after the operation at event `after`. Of several after the
-  // same operation, the one with the lower turn comes first.
+  // Where an allocation takes effect: after the operation at event `after`. Allocations with the
+  // same `after` take effect in ascending order of `turn`.
   struct Place {
     std::uint64_t after = 0;
     std::uint64_t turn = 0;
@@ -64,7 +64,7 @@ class Schedule {
   }
 
   // The allocation with that number (Op::request) takes effect after event `after`, and after all
-  // others that were moved there before. Replaces an earlier place.
+  // allocations that were moved to the same event before. Replaces an earlier place.
   void move(std::uint64_t request, std::uint64_t after) { moved_[request] = {after, ++turns_}; }
   void keep(std::uint64_t request) { moved_.erase(request); }
   // Returns null if the allocation keeps its place.

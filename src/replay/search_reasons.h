@@ -15,14 +15,14 @@ namespace e4r::replay {
 // The reason for a step of a search. A step is a group considered or an extent examined. Every step
 // has exactly one reason: the first that applies, in this order.
 enum class Reason : std::uint8_t {
-  // The search had lost the goal of a group preallocation: a criterion searched for less than the
-  // first criterion did, although it does not trim.
+  // The search had lost the goal of a group preallocation: a criterion that does not trim searched
+  // for fewer clusters than the first criterion did.
   lost_goal,
-  max_to_scan,    // extents of a search that ended because it had examined mb_max_to_scan
-  walk,           // a group refused by a walk, in a criterion that can ask lists
-  linear_groups,  // a group refused before the lists were asked (mb_max_linear_groups)
+  max_to_scan,    // extents of a search that ended because it had examined mb_max_to_scan extents
+  walk,           // a group that a walk refused, in a criterion that can also use lists
+  linear_groups,  // a group that was refused before the lists were used (mb_max_linear_groups)
   not_loaded,     // a group without a loaded buddy, which the criterion does not load
-  full_in_lists,  // a full group that a list had
+  full_in_lists,  // a full group that was on a list
   // a group that is not full but has too few free clusters, or whose extents or chunks are too
   // short
   goal_too_long,
@@ -31,9 +31,9 @@ enum class Reason : std::uint8_t {
 };
 inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::other) + 1;
 
-// Counts the reasons for the steps of a run, and the reasons why files got further extents. Only a
-// model reports its steps, so for a kernel's code every reason is Reason::other. No other account
-// of the run may observe the decider.
+// Counts the reasons for the steps of a run, and the reasons why files got more than one extent.
+// Only a model reports its steps, so for a kernel's code every reason is Reason::other. No other
+// account of the run may observe the decider.
 class SearchReasons final : public Account, public allocator::SearchObserver {
  public:
   using Counts = std::array<std::uint64_t, kReasons>;
@@ -44,7 +44,7 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   // with a neighbour. They are counted when they are allocated. The reason is that of the search
   // that found the blocks or made their preallocation: lost_goal, max_to_scan or other.
   [[nodiscard]] const Counts& extents() const { return extents_; }
-  // The goal, in clusters, for which the most groups were goal_too_long; 0 if there were none.
+  // The goal length, in clusters, for which the most groups were goal_too_long; 0 if no group was.
   [[nodiscard]] std::uint32_t long_goal() const;
 
   void begin(allocator::Decider& decider) override;
@@ -87,9 +87,9 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   std::uint32_t found_ = 0;         // extents examined so far
   std::uint64_t lost_extents_ = 0;  // examined after the goal was lost
   bool lost_ = false;
-  bool walks_ = false;             // the criterion can ask lists but walks
-  bool lists_ = false;             // the criterion will ask lists but has not done so yet
-  bool asked_ = false;             // the criterion has asked lists
+  bool walks_ = false;             // the criterion can use lists but walks
+  bool lists_ = false;             // the criterion will use lists but has not done so yet
+  bool asked_ = false;             // the criterion has used lists
   bool striped_ = false;           // the group is searched for aligned stripes
   Reason served_ = Reason::other;  // reason of the search that found the blocks
 };

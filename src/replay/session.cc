@@ -30,9 +30,9 @@ bool prints_as(const Policy& policy, trace::Generation generation) {
   return printed.ok() && *printed == generation;
 }
 
-// The policies that may be the recorded kernel's: first those that stand for its release, then
-// those of long-term kernels, then the others; within each of these, the latest rules first. Empty
-// if no policy models the kernel.
+// The policies that may be the recorded kernel's: first the policies that stand for its release,
+// then those of long-term kernels, then the others. Each of these parts begins with the latest
+// rules. Empty if no policy models the kernel.
 std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
   std::vector<const Policy*> out;
   for (const Policy* policy : allocator::policies())
@@ -43,7 +43,7 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   };
   if (trace.streams_without_start > 0 && std::any_of(out.begin(), out.end(), by_inode))
     std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
-  else  // without a search for a stream, goals by inode and a single goal lead to the same
+  else  // unless a search was for a stream, goals by inode and a single goal lead to the same
         // decisions
     std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
   std::stable_partition(out.begin(), out.end(), [](const Policy* p) { return p->long_term; });
@@ -51,7 +51,7 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   return out;
 }
 
-// The batches of groups whose bitmaps one search reads ahead at most, the nearest to `group` first.
+// The batches of groups that one search may read ahead, with the batch nearest to `group` first.
 std::vector<allocator::ReadBatch> batches_around(std::uint32_t group,
                                                  const allocator::Tunables& tunables,
                                                  const state::MountedGeometry& geometry) {
@@ -94,7 +94,7 @@ class Session::Replays {
     if (options_.warm) warm_ = *options_.warm;
   }
 
-  // If `beside`, also runs a replay that makes its own decisions.
+  // If `beside` is true, a second replay in the same pass makes its own decisions.
   [[nodiscard]] Result<Followed> follow(const Setup& recorded, bool beside);
   [[nodiscard]] Result<Followed> follow_recorded(Setup recorded, bool beside);
   [[nodiscard]] Result<Run> follow_again(const Setup& setup) const {
@@ -141,8 +141,8 @@ class Session::Replays {
   [[nodiscard]] TraceStart start() const {
     return {warm() != nullptr, warm_ ? warm_->checkpoint.get() : nullptr};
   }
-  // Runs a driver that follows the recorded kernel. If `beside`, also runs a replay that makes its
-  // own decisions.
+  // Runs a driver that follows the recorded kernel. If `beside` is true, a second replay in the
+  // same pass makes its own decisions.
   template <class Driver, class... Order>
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
                                            const Order&... order) const;
@@ -166,8 +166,8 @@ class Session::Replays {
     std::uint64_t differing = 0;  // decisions that differ from the trace
     std::uint64_t hash = 0;       // of all decisions
   };
-  FirstPass first_pass_;       // that of the last follow()
-  FirstPass best_first_;       // that of the best policy
+  FirstPass first_pass_;       // of the last follow()
+  FirstPass best_first_;       // of the best policy
   std::optional<OpList> ops_;  // for replays that change the order of operations
 };
 
@@ -252,7 +252,7 @@ Status Session::Replays::in_other_orders(
     const Setup& setup, std::size_t orders, unsigned threads,
     const std::function<void(std::size_t number, const Run& run)>& see) const {
   if (inputs_.overlapping.empty()) return {};
-  // Sorted in trace order, so that a number always gives the same order of operations.
+  // Sorted in trace order, so that the same number always leads to the same order of operations.
   std::vector<InputTable::Overlapping> overlapping = inputs_.overlapping;
   std::ranges::sort(overlapping, {}, &InputTable::Overlapping::asked_at);
   std::vector<Status> results(orders + 1);
@@ -293,8 +293,9 @@ Status Session::Replays::read_trims() {
   return {};
 }
 
-// `alone`, the run that makes its own decisions, makes each decision after the run that follows. If
-// the inputs of a decision are not settled by then, `alone` ends, and its result is unknown.
+// The run `alone` makes its own decisions. It makes each one after the run that follows has made
+// the same decision, and uses the inputs that this run found. If an input is not settled by then,
+// `alone` ends, and its result is unknown.
 template <class Driver, class... Order>
 Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
                                              const Order&... order) const {
@@ -341,7 +342,7 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
   return out;
 }
 
-// Follows once more, and keeps that run in `best` if fewer decisions differ than in the run there.
+// Follows once more. If fewer decisions differ than in `best`, the new run replaces it.
 template <class... Order>
 Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
                                        const Order&... order) const {
@@ -353,9 +354,9 @@ Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
   return true;
 }
 
-// If preallocations are known only from counters, tries their other possible places in the group of
-// the first differing decision, and continues as long as fewer decisions differ. If many decisions
-// differ, the policy is the cause, and nothing is tried.
+// The places of preallocations that are known only from counters may be wrong. In the group of the
+// first differing decision, tries the other possible places. Repeats this as long as fewer
+// decisions differ. If many decisions differ, the policy is the cause, and nothing is tried.
 Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) {
   constexpr std::uint64_t kMostDecisions = 5'000'000;  // total of all tries
   std::set<std::uint32_t> tried;
@@ -379,9 +380,9 @@ Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) 
   }
 }
 
-// Read-ahead may have found bitmaps in memory. Assumes so for all groups, and else for one batch
-// after the other around the first decision that differs. Keeps an assumption only if fewer
-// decisions differ with it.
+// Read-ahead may have found bitmaps in memory. First assumes this for all groups. If that does not
+// help, assumes it for single batches around the first decision that differs. Keeps an assumption
+// only if fewer decisions differ with it.
 Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best) {
   constexpr std::size_t kMostBatches = 16;             // for one decision
   constexpr std::uint64_t kMostDecisions = 5'000'000;  // in all tries
@@ -462,15 +463,15 @@ Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   }
 }
 
-// Tries the policies of the kernel's release first, and others if these do not suffice: a kernel
-// may be patched, or its release unknown.
+// Tries the policies of the kernel's release first, and others if these do not suffice, since a
+// kernel may be patched or its release unknown.
 Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) {
   constexpr std::size_t kAlwaysTried = 2;
   std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
   const std::size_t standing = allowed().size();
   Followed best;
-  InputTable inputs;  // those of the best pass
+  InputTable inputs;  // inputs of the best pass
   for (std::size_t i = 0; i < policies.size(); ++i) {
     recorded.policy = policies[i];
     if (best.run.engine != nullptr) {
@@ -550,8 +551,8 @@ Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups,
 }
 
 std::size_t Session::in_lockstep(std::span<const Setup> setups, unsigned threads) const {
-  constexpr std::size_t kMost = 8;  // with this many, reading the trace is a small part of the work
-  constexpr std::uint64_t kMostEvents = 1 << 24;  // total of all setups: a few seconds
+  constexpr std::size_t kMost = 8;  // with 8 setups, reading the trace is a small part of the work
+  constexpr std::uint64_t kMostEvents = 1 << 24;  // for all setups together: a few seconds
   const auto in_a_process = [](const Setup& setup) { return setup.make != nullptr; };
   if (std::ranges::any_of(setups, in_a_process)) return 1;
   const std::uint64_t events = std::max<std::uint64_t>(trace().events(), 1);

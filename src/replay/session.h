@@ -39,7 +39,8 @@ struct Run {
   double elapsed_s = 0;  // total time
 };
 
-// A run that follows, and a parallel one that makes its own decisions. Neither affects the other.
+// Two runs over the same pass of a trace: `run` follows the recorded kernel, `alone` makes its own
+// decisions. Neither affects the other.
 struct Followed {
   Run run;
   std::optional<Run> alone;
@@ -70,19 +71,21 @@ class Session {
   // does not contain. Must run before the other replays.
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
   // Follows under the policy of the recorded kernel, or under legacy if no policy models that
-  // kernel. Ignores the setup's policy. If several policies are possible, chooses the one that
-  // follows the most decisions; among equals, the one that stands for the release.
+  // kernel. Ignores the setup's policy. If several policies are possible, chooses the one with the
+  // most decisions identical to the recorded ones. Among equally good policies, prefers the one
+  // that stands for the release.
   [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
 
   // Follows as follow_recorded() does, or as follow() does if the setup has a policy. In the same
-  // pass over the trace, the same policy also makes its own decisions, as in free_run(). `alone` is
-  // missing if a decision needed an input that only later events showed, or if the run failed.
+  // pass over the trace, a second run makes its own decisions under the same policy, as in
+  // free_run(). `alone` is missing if a decision needed an input that only later events showed, or
+  // if the run failed.
   [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup);
 
   // Follows again under the policy that was followed, in the order that was found.
   [[nodiscard]] Result<Run> follow_again(const Setup& setup) const;
 
-  // Lets the setup make its own decisions from start to end and compares them with the trace.
+  // Runs the setup with its own decisions from start to end, and compares them with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);
 
   // Replays under one setup. Several threads may call it at once.
@@ -101,8 +104,8 @@ class Session {
 
   // Replays under the setup in the order that was found (number 0), and then in `orders` other
   // orders, in which each overlapping allocation takes effect at a random moment between its
-  // request and its closing event. Calls see(number, run) for each, from any of the threads. Does
-  // nothing if no allocations overlap.
+  // request and its closing event. Calls see(number, run) for each run, from any of the threads.
+  // Does nothing if no allocations overlap.
   [[nodiscard]] Status in_other_orders(
       const Setup& setup, std::size_t orders, unsigned threads,
       const std::function<void(std::size_t number, const Run& run)>& see) const;
@@ -117,7 +120,7 @@ class Session {
   [[nodiscard]] std::vector<const allocator::Policy*> allowed() const;
   // The warm start as completed by follow(); null before follow().
   [[nodiscard]] const WarmStart* warm() const;
-  // How many groups have early reads (InputTable), as follow() found by agreement.
+  // The number of groups with early reads (InputTable::early_reads), as follow() inferred them.
   [[nodiscard]] std::uint64_t groups_read_early() const;
 
  private:

@@ -29,7 +29,7 @@ struct Setup {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Empty for a run that follows
-  unsigned writers = 1;  // writers whose requests come in any order. 1 for a run that follows
+  unsigned writers = 1;  // writers whose requests interleave freely. 1 for a run that follows
   // If not 0: verify that every result lies inside its group and does not overlap metadata, and
   // verify every invariant of the state after each `check_every` operations.
   std::uint64_t check_every = 0;

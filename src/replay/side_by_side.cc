@@ -9,8 +9,8 @@
 namespace e4r::replay {
 namespace {
 
-// Few enough that they stay in the cache together with an engine's state, and enough that an engine
-// runs for a while with its state in the cache.
+// Small enough that the operations stay in the cache together with an engine's state. Large enough
+// that an engine runs for a while before the next engine's state replaces its state there.
 constexpr std::size_t kOpsAtOnce = 512;
 
 // Reads the next operations; empty at the end.

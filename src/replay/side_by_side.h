@@ -14,7 +14,7 @@
 
 namespace e4r::replay {
 
-// The result of one engine's run.
+// The result of one engine's run in lockstep.
 struct LockstepEnd {
   Status status;
   double seconds = 0;  // time of the engine's own work
@@ -23,8 +23,8 @@ struct LockstepEnd {
 // Runs several engines over one trace. Reads a batch of operations once; each engine, in the order
 // of `engines`, processes it before the next batch is read. Each engine gives the same result as if
 // it ran alone. If an engine fails, the others continue. All engines must process the operations in
-// the order of `ops` (Engine::schedule). `wanted` is called at intervals; if it returns false for
-// an engine, that engine ends with the Error "stopped". May be empty.
+// the order of `ops` (Engine::schedule). `wanted` is called at intervals unless it is empty. If it
+// returns false for an engine, that engine ends with the Error "stopped".
 [[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(
     OpReader& ops, std::span<Engine* const> engines,
     const std::function<bool(const Engine&)>& wanted = nullptr);
@@ -35,8 +35,8 @@ struct LockstepEnd {
 // passes it.
 class SideBySide {
  public:
-  // `ops` and everything that `engine` refers to must outlive the object. `writers` is at least 1,
-  // and the number for which the engine was made.
+  // `ops` and everything that `engine` refers to must outlive the object. `writers` must be at
+  // least 1, and equal to the number for which the engine was made.
   SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers);
 
   // Returns the decision number, from 1, of the writer's next request in the trace. If the writer
@@ -45,9 +45,10 @@ class SideBySide {
   // Does the writer's operations before that request, such as frees. Afterwards the engine's
   // LockOperations cover only these. The Error is the decider's.
   [[nodiscard]] Status prepare(unsigned writer);
-  // Calls prepare() if that was not done, then serves the request on a CPU (by default the recorded
-  // one) while other CPUs hold `held`. Afterwards the engine's LockOperations cover only this
-  // request, with one entry for each request that it took. The Error is the decider's.
+  // Calls prepare() if the caller has not, then serves the request on a CPU (by default the
+  // recorded one) while other CPUs hold the locks `held`. Afterwards the engine's LockOperations
+  // cover only this request, with one entry for each request that it took. The Error is the
+  // decider's.
   [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
                              const allocator::HeldLocks* held = nullptr);
   // Ends the replay after the last request.

@@ -12,11 +12,11 @@
 
 namespace e4r::replay {
 
-// The blocks of one file as a replay has placed them: disjoint extents in logical order, merged
-// where both file and device blocks continue.
+// The blocks of one file as a replay has placed them: disjoint extents in logical order. Extents
+// that are contiguous both in the file and on the device are merged.
 class FileLayout {
  public:
-  // Adds a mapping and replaces what was mapped there before.
+  // Maps the file blocks of the extent. Replaces their previous mapping.
   void map(const FileExtent& extent);
 
   // Removes the file blocks [logical, logical + len). Appends their device ranges to `out`, in

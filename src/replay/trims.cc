@@ -72,10 +72,11 @@ class Trims {
   std::uint32_t least_;
   bool warm_;
   std::vector<RecordedTrim> trims_;
-  std::vector<std::uint32_t> shortest_;  // run, by call
+  std::vector<std::uint32_t> shortest_;  // length of the shortest run, by call
   std::unordered_map<std::uint32_t, Call> threads_;
-  std::unordered_set<std::uint32_t> known_;  // groups in which the trace has freed or trimmed
-  // Indices into trims_ of each group's first trim, unless the trace freed in the group before.
+  std::unordered_set<std::uint32_t> known_;  // groups that the trace has trimmed or freed in
+  // Indices into trims_ of each group's first trim, unless the trace freed clusters in the group
+  // before.
   std::unordered_set<std::size_t> first_;
 };
 

@@ -20,12 +20,13 @@ struct RecordedTrim {
   std::uint64_t sent = 0;    // number of runs of this group
 };
 
-// The trims of the whole trace, in the order of Op::request of Op::Kind::trim_group. A trim belongs
-// to the same call as the thread's previous one if its group is later and both groups are trimmed
-// whole. If the trace has no ext4_discard_blocks, every run counts as long enough. `warm` says that
-// the file system had been mounted before the trace. In that case, a group from which nothing is
-// sent had been trimmed before, unless the trace has freed clusters in it, and none of its runs
-// counts as long enough.
+// Returns the trims of the whole trace. The index of a trim is the Op::request of its trim_group
+// operation minus 1. A trim belongs to the same call as the thread's previous one if its group is
+// later and both groups are trimmed whole. If the trace has no ext4_discard_blocks, every run
+// counts as long enough. `warm` says that the file system had been mounted before the trace. A
+// group of such a file system may have been trimmed before the trace. This is assumed if its first
+// trim sends nothing and the trace has freed no clusters in it. Then none of its runs counts as
+// long enough.
 [[nodiscard]] Result<std::vector<RecordedTrim>> recorded_trims(trace::EventSource& events,
                                                                const Geometry& geometry,
                                                                bool discards_recorded, bool warm);

@@ -28,8 +28,8 @@ namespace bitmap = state::bitmap;
 // A file block that no request can name.
 constexpr std::uint32_t kNowhereInFile = UINT32_MAX;
 
-// Collects evidence from a trace for preallocations that existed before it: the trace uses or gives
-// back clusters of such a preallocation without having allocated, preallocated or freed them
+// Collects evidence from a trace for preallocations that existed before it. The trace uses or gives
+// back clusters of such a preallocation, although it has not allocated, preallocated or freed them
 // before.
 class Evidence {
  public:
@@ -114,7 +114,7 @@ class Evidence {
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
   }
-  // A search has found an extent that the trace had not named before. So it was in no
+  // A search has found an extent that the trace had not named before. So the extent was not in a
   // preallocation.
   void note_free(const trace::RecordedExtent& found) {
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
@@ -127,10 +127,9 @@ class Evidence {
     }
     if (from < whole.upper()) known_free_.add(Span::right_open(from, whole.upper()));
   }
-  // A closing event shows how the search split the last buddy chunk that it took. All clusters of
-  // that chunk were free. If its buddy had been free as well, the two would have been one chunk, so
-  // the buddy was not entirely free. If no chunk was split, the last chunk is also known (6.1:
-  // mb_mark_used).
+  // A closing event shows how the search split the last buddy chunk that it took, and which chunk
+  // that was if it was not split (6.1: mb_mark_used). All clusters of that chunk were free. Its
+  // buddy was not entirely free, since two free buddies would have been one chunk.
   void note_chunk(const Event& e) {
     const trace::RecordedExtent& found = e.result;
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
@@ -177,7 +176,7 @@ class Evidence {
                              static_cast<std::uint32_t>(len));
   }
 
-  // The goal of the first search of a stream was set before the trace.
+  // The goal that the first search of a stream uses was set before the trace.
   void note_stream(const Event& e) {
     if ((e.flags & mb::stream_alloc) == 0 || !streams_seen_.insert(e.ino % kStreams).second) return;
     if (e.goal_ex.group >= geometry_.groups) return;
@@ -212,8 +211,8 @@ class Evidence {
     if (!request.has_inputs) return to_the_right;
     return std::max(to_the_right, geometry_.blocks_of_bytes(request.i_size));
   }
-  // The request whose preallocations served a hit. A thread that waits for them may wake on another
-  // CPU.
+  // The request that a hit served. The thread may have waited for the preallocations and woken on
+  // another CPU, so the CPU of the hit may differ from the request's.
   [[nodiscard]] Asked asked_by(const Event& hit) const {
     const auto asked = asked_.find(hit.pid);
     return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
@@ -226,9 +225,9 @@ class Evidence {
       begins_at_[e.left_block + 1] = {e.ino, e.left_logical + 1};
     if (e.right_block != 0 && is_new_at(e.right_block - 1))
       ends_at_[e.right_block] = {e.ino, e.right_logical};
-    // Without extents, the goal is the nearest block of the file before the request (6.1:
-    // ext4_find_near). Of several requests with that goal, the one with the lowest file block is
-    // the nearest. It is assumed to follow that block directly.
+    // In a file without extents, the goal is the nearest block of the file before the request (6.1:
+    // ext4_find_near). If several requests have that goal, the one with the lowest file block is
+    // nearest to the goal block. It is assumed to follow that block directly.
     if (e.left_block == 0 && e.right_block == 0 && e.logical > 0 && is_old_at(e.goal)) {
       const auto logical =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(e.logical - 1, kNowhereInFile));
@@ -344,10 +343,11 @@ class Evidence {
     found_.push_back(piece);
   }
 
-  // In clusters. A goal is normalized to at most 8 MiB (6.1: ext4_mb_normalize_request).
+  // In clusters. Normalization sets a goal to at most 8 MiB (6.1: ext4_mb_normalize_request).
   static constexpr std::uint32_t kLongestPrealloc = 2048;
 
-  // More stream goals than any kernel keeps. One inode per residue is enough.
+  // More stream goals than any kernel keeps. One inode for each residue modulo this number is
+  // enough.
   static constexpr std::uint64_t kStreams = 1 << 16;
 
   const Geometry& geometry_;
@@ -379,8 +379,9 @@ std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t
   return words;
 }
 
-// The remainders of CPUs' preallocations in a group. The trace shows only the clusters that it
-// uses. A remainder extends to the end of the chunk from which the preallocation was cut.
+// The remainders of CPUs' preallocations in a group. The trace shows only the clusters of a
+// preallocation that it uses. The remainder extends to the end of the chunk from which the
+// preallocation was cut.
 class Rests {
  public:
   Rests(const Geometry& geometry, const std::vector<std::uint64_t>& words,
@@ -417,7 +418,7 @@ class Rests {
   std::vector<std::pair<PlantedPrealloc*, std::uint32_t>> rests_;
 };
 
-// Moves groups before others in an order given by ranks.
+// An order of groups, given by ranks, in which groups can be moved before others.
 class Ranking {
  public:
   Ranking(std::vector<std::uint32_t>& rank, std::uint32_t group_count) : rank_(rank) {

@@ -51,15 +51,16 @@ struct WarmStart {
   // empty: ascending.
   std::vector<std::uint32_t> rank_by_largest, rank_by_average;
   std::uint64_t precedences = 0;  // number of precedences learned
-  // The complete state, if a recorder has kept it. Then only learned precedences are used besides
-  // it.
+  // The complete state, if a recorder has kept it. Then only learned precedences are used in
+  // addition.
   std::shared_ptr<const Checkpoint> checkpoint;
-  std::vector<Precedence> behind_checkpoint;  // learned precedences
+  std::vector<Precedence> behind_checkpoint;  // precedences learned in addition
   // Applies the precedences one after the other.
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 
-  // Clusters of preallocations from before the trace, by how they were found: used or released in
-  // the trace; placed by the counters of mb_groups alone; with an unknown position.
+  // Numbers of clusters in preallocations from before the trace, by how their positions were found:
+  // the trace uses or releases them; only the counters of mb_groups show them; the position is
+  // unknown.
   std::uint64_t shown_by_trace = 0;
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;
@@ -82,10 +83,10 @@ struct WarmStart {
 
 // Deduces the warm start from the start image, the events, and the contents of mb_groups at the
 // time of the image (may be empty). Uses the model of Linux 6.1. Blocks handed out of a
-// preallocation are in use on disk. So the rest of a preallocation begins or ends a run of clusters
-// that are free on disk, unless the file was deleted (hidden_runs.h). `stream_req` is the recorded
-// kernel's mb_stream_req in blocks; a file of at most this size takes blocks from a CPU's
-// preallocations.
+// preallocation are in use on disk. So the rest of a preallocation lies at the beginning or at the
+// end of a run of clusters that are free on disk, unless the file was deleted (hidden_runs.h).
+// `stream_req` is the recorded kernel's mb_stream_req in blocks; a file of at most this size takes
+// blocks from a CPU's preallocations.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
                                                   const std::vector<state::MbGroup>& groups,
