@@ -70,8 +70,8 @@ void show(const Search& search, Decision& out) {
   out.conflicts = search.conflicts;
 }
 
-// Notes which inputs that the trace lacks could have changed the decision. `out.inputs` holds the
-// inputs that were used.
+// Of the inputs that the trace does not contain, notes those that could have changed the decision.
+// `out.inputs` holds the inputs that were used.
 void note_guesses(const Geometry& geometry, const Tunables& tunables, const Request& request,
                   Decision& out) {
   if (request.inputs_exact || out.prealloc) return;
@@ -281,8 +281,8 @@ Prealloc* Allocator::keep_if_aligned(Search& search, Prealloc* pa) const {
   return nullptr;
 }
 
-// Returns `pa`, or null if the guide refuses it. The guide may also refuse a null `pa`, that is,
-// that no preallocation serves the request.
+// Returns `pa`, or null if the guide refuses it. The guide may also refuse a null `pa`; a
+// preallocation must then serve the request.
 Prealloc* Allocator::keep_if_accepted(Search& search, Prealloc* pa) const {
   if (search.guide == nullptr) return pa;
   const Extent part = pa == nullptr ? Extent{} : preallocs_.served_from(search, *pa);
@@ -292,8 +292,8 @@ Prealloc* Allocator::keep_if_accepted(Search& search, Prealloc* pa) const {
 }
 
 // Searches with a guide, which may reveal that the kernel skipped groups because another CPU held
-// their locks. The search then starts over and skips them. From the first try, only the loaded
-// buddies remain.
+// their locks. The search then starts over and skips them. The buddies that the first try loaded
+// stay loaded; everything else is undone.
 void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
@@ -368,9 +368,9 @@ void Allocator::search_trimmed(Search& search) {
   start_.finish(search.status == Search::Status::found ? search.best.group : 0);
 }
 
-// Decides which part of the file the found clusters serve. Returns false if they cannot become a
-// preallocation. This happens only with a dictated result: the request needs a cluster that was in
-// use, or a group preallocation would have holes.
+// Decides at which file blocks the found clusters are placed. Returns false if they cannot become a
+// preallocation. This happens only with a dictated result, when the request needs a cluster that
+// was in use or a group preallocation would have holes.
 bool Allocator::place_best(Search& search) const {
   const Geometry& geometry = state_.geometry();
   if ((search.flags & mb::hint_group_alloc) != 0) return held_.empty();
@@ -387,8 +387,8 @@ bool Allocator::place_best(Search& search) const {
   return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
 }
 
-// Serves the request from a new preallocation that keeps the rest. Returns null if that is
-// impossible. The request then gets the clusters that it needs, and the rest belongs to no
+// Makes a preallocation of the found clusters and serves the request from it. Returns null if that
+// is impossible. The request then gets the clusters that it needs, and the rest belongs to no
 // preallocation.
 Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
   if (!place_best(search)) {
@@ -457,7 +457,7 @@ void Allocator::reclaim(std::uint32_t group) {
   reclaimed_.push_back(group);
 }
 
-// The recorded search loaded these groups, so a search that does not use them loads them as well.
+// The recorded search loaded the groups in reclaimed_. Loads those that this search did not use.
 void Allocator::load_reclaimed() {
   for (const std::uint32_t group : reclaimed_)
     if (std::exchange(state_.group(group).reclaimed, false)) note_reload(group);

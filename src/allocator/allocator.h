@@ -31,8 +31,8 @@ class Allocator {
   // progress and has no goal yet (Guide::size).
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
 
-  // Whether the decision would be the one that the guide dictates. nullopt if the policy itself
-  // would load groups. Changes nothing.
+  // Whether a decision made now would be the one that the guide dictates. nullopt if the policy
+  // itself would load groups. Changes nothing.
   [[nodiscard]] std::optional<bool> would_decide_so(const Request& request, Guide& guide);
 
   // Sets the observer of later decisions; null removes it.
@@ -53,10 +53,10 @@ class Allocator {
   void load_by_others(std::uint32_t group);
   // Counts a buddy of a loaded group that was regenerated because its page had been reclaimed.
   void note_reload(std::uint32_t group);
-  // The buddy of a loaded group was reclaimed (Decider::reclaim).
+  // Notes that the buddy of a loaded group was reclaimed (Decider::reclaim).
   void reclaim(std::uint32_t group);
-  // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
-  // around the last group.
+  // Notes that the lazy-init thread has read the bitmaps of the groups [first, next). The range may
+  // wrap around the last group.
   void mark_read(std::uint32_t first, std::uint32_t next);
 
   // Uses these tunables from now on, except for those that a mount fixes (Decider::retune).

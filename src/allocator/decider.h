@@ -16,10 +16,10 @@
 
 namespace e4r::allocator {
 
-// A kernel's own account: the contents of files in /proc/fs/ext4/DEVICE.
+// The contents of a kernel's files in /proc/fs/ext4/DEVICE.
 struct KernelAccount {
   std::string mb_groups;
-  std::string mb_stats;  // empty if the kernel has none, as most before 5.13 (Counters::complete)
+  std::string mb_stats;  // empty if the kernel lacks it, like most before 5.13 (Counters::complete)
 };
 
 // Decides where blocks go, and holds the state of the file system. It is either the model (Model)
@@ -39,18 +39,18 @@ class Decider {
                     bool file_data) = 0;
   // Returns clusters that were just handed out and are not needed.
   virtual bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
-  // Begins to commit the running transaction; later frees belong to the next one. The transaction
-  // before it has ended.
+  // Begins to commit the running transaction. Later frees belong to the next one. If the commit of
+  // the previous transaction is still in progress, it ends first.
   virtual void begin_commit() = 0;
-  // The transaction that began to commit has ended.
+  // Ends the commit in progress.
   virtual void end_commit() = 0;
-  // That transaction has returned the clusters freed up to an event of the trace, and has not
+  // The commit in progress has returned the clusters freed up to an event of the trace, but has not
   // ended.
   virtual void commit_until(std::uint64_t event) = 0;
-  // That transaction has probably returned the clusters freed up to an event. This affects only how
-  // later frees merge (state::FreedMerging).
+  // The commit in progress has probably returned the clusters freed up to an event. This affects
+  // only how later frees merge (state::FreedMerging).
   virtual void unlink_until(std::uint64_t event) = 0;
-  // Later frees belong to this event of the trace.
+  // Sets the event of the trace to which later frees belong.
   virtual void note_event(std::uint64_t event) = 0;
   // With -o discard, lets the worker send at most `most` discards for clusters that commits have
   // returned (Discards::work). Returns how many it sent.
@@ -64,28 +64,29 @@ class Decider {
   // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently
   // used ones, or all when `needed` is 0.
   virtual void discard_inode(std::uint64_t ino, std::uint32_t needed) = 0;
-  // An inode was created, or deleted.
+  // Report that an inode was created, or deleted.
   virtual void make_inode(std::uint64_t ino) = 0;
   virtual void drop_inode(std::uint64_t ino) = 0;
 
-  // Generates the group's buddy unless it is loaded: for a free in the group, or for a caller that
-  // does not allocate (the lazy-init thread, a read of mb_groups).
+  // Both generate the group's buddy unless it is loaded. load_group() is for a free in the group,
+  // load_by_others() for a thread that does not allocate (the lazy-init thread, a read of
+  // mb_groups).
   virtual void load_group(std::uint32_t group) = 0;
   virtual void load_by_others(std::uint32_t group) = 0;
-  // The buddy of a loaded group was regenerated.
+  // Notes that the buddy of a loaded group was regenerated.
   virtual void note_reload(std::uint32_t group) = 0;
-  // The buddy of a loaded group was reclaimed. The next request regenerates it, when its search
-  // uses the group.
+  // Notes that the buddy of a loaded group was reclaimed. The next request whose search uses the
+  // group regenerates it.
   virtual void reclaim(std::uint32_t group) = 0;
-  // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
-  // around the last group.
+  // Notes that the lazy-init thread has read the bitmaps of the groups [first, next). The range may
+  // wrap around the last group.
   virtual void mark_read(std::uint32_t first, std::uint32_t next) = 0;
   // Uses these tunables from now on. The mount fixes mb_stripe, mb_optimize_scan and possible_cpus,
   // so these three keep their values.
   virtual void retune(const Tunables& tunables) = 0;
 
-  // The file system as it is now. FsState::settled_words, the free space once preallocations and
-  // uncommitted frees are settled, is exact for every decider.
+  // The file system as it is now. FsState::settled_words is exact for every decider. It gives the
+  // bitmaps as they are after all preallocations are discarded and all frees committed.
   [[nodiscard]] virtual const state::FsState& state() const = 0;
   // Complete after finish().
   [[nodiscard]] virtual const Counters& counters() const = 0;
@@ -103,8 +104,8 @@ class Decider {
   [[nodiscard]] virtual Status finish() = 0;
   // The kernel's files, after finish(); null when no kernel decides.
   [[nodiscard]] virtual const KernelAccount* account() const = 0;
-  // The discards sent to the device. Null unless this is a model of a mount that discards or on
-  // which a FITRIM has run.
+  // The discards sent to the device. Null unless this is a model of a mount with -o discard, or a
+  // FITRIM has run.
   [[nodiscard]] virtual const Discards* discards() const = 0;
 };
 

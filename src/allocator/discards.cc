@@ -69,8 +69,8 @@ std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t mo
   return go_on(state, trim, most);
 }
 
-// Sends up to `most` runs. The last one stays in use unless `most` is kAll. The kernel looks for
-// the next run as soon as it has given the previous one back; the next call does both.
+// Sends up to `most` runs. The last one stays in use unless `most` is kAll. The next call gives it
+// back and then looks for the next run, as the kernel does.
 std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
   state::Group& group = state.group(trim.group);
   if (group.corrupt || group.need_init) trim.done = true;

@@ -25,7 +25,7 @@ struct DiscardCounts {
   friend bool operator==(const DiscardCounts&, const DiscardCounts&) = default;
 };
 
-// A search in part of one group for free runs to discard (ext4_try_to_trim_range).
+// The state of a search for free runs to discard in a part of one group (ext4_try_to_trim_range).
 struct Trim {
   std::uint32_t group = 0;
   std::uint32_t start = 0, end = 0;  // clusters; `end` is one past the last
@@ -53,9 +53,9 @@ struct Trim {
 // A worker handles the extents in list order. For each extent it sends the runs that are free at
 // that time and begin inside the extent. The last run may reach beyond the extent's end, within the
 // group. A run is marked as in use while it is sent. Thus the worker does not send clusters that
-// have been allocated again. It sends free space to the right of an extent once more, but not free
-// space to its left. On a mount that frees clusters at once, they are sent unchanged before they
-// become free.
+// have been allocated again. It sends the free space after an extent, even if that was sent before,
+// but not the free space before the extent. On a mount that frees clusters at once, the worker is
+// not used: each freed range is sent as it is, before it becomes free.
 //
 // FITRIM visits the groups of its range that have at least minlen free clusters, and sends their
 // free runs of at least minlen clusters in order. The last run may reach beyond the range. When the
@@ -76,8 +76,8 @@ class Discards {
   // group and put back, which may move the group to the end of its lists. Unless `most` is kAll,
   // the last run stays in use until the next call. Returns how many runs were sent.
   std::uint64_t work(state::FsState& state, std::uint64_t most);
-  // Does the same for a FITRIM in one group, which it loads. `trim.done` is set by the call that
-  // finds no further free run.
+  // Does the same for a FITRIM in one group. Loads the group. The call that finds no further free
+  // run sets `trim.done`.
   std::uint64_t work(state::FsState& state, Trim& trim, std::uint64_t most);
 
   // The extents that the worker has not finished, in order.

@@ -50,8 +50,8 @@ class GroupSearch {
   bool ask_next(const Rung& rung, std::uint32_t& group);
   std::optional<std::uint32_t> ask(const Rung& rung);
   void visit(const Rung& rung, std::uint32_t group);
-  // Counts the groups from `group` on that a walk would only count, and moves `group` past them.
-  // Returns how many there were, at most `left`.
+  // A walk only counts groups with too few free clusters. Counts all such groups from `group` on at
+  // once, at most `left`, and moves `group` past them. Returns their number.
   std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);
   bool good_enough(const Rung& rung, std::uint32_t group);
   bool leave(std::uint32_t group);

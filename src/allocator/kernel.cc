@@ -49,7 +49,7 @@ std::string_view build_of(std::string_view release) {
   return is_version ? build : std::string_view();
 }
 
-// Whether `part` is `whole`, or names a part of it, as "el8_10" does of "el8".
+// Whether `part` equals `whole` or names a subset of its builds: "el8_10" is a part of "el8".
 bool is_part_of(std::string_view part, std::string_view whole) {
   return part.starts_with(whole) && (part.size() == whole.size() || part[whole.size()] == '_');
 }

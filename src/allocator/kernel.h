@@ -38,7 +38,7 @@ struct ReleaseRange {
   Release last;
 };
 
-// The numbers at the start of a release; nullopt unless it begins with MAJOR.MINOR.
+// Parses the numbers at the start of a release. Returns nullopt unless it begins with MAJOR.MINOR.
 [[nodiscard]] std::optional<Release> parse_release(std::string_view text);
 
 // Whether a kernel was built for Lustre servers, such as "4.18.0-553.27.1.el8_lustre.x86_64".
@@ -59,7 +59,7 @@ struct StripeRules {
   // True: the search wants an aligned extent of the goal's whole length. False: one aligned stripe
   // is enough.
   bool whole_goal;
-  // A group without such an extent is then searched for any extent.
+  // True: a group without such an extent is then searched for any extent.
   bool then_any;
 };
 
@@ -104,15 +104,15 @@ struct GroupRules {
   // order of arrival (ext4_mb_choose_next_group, 6.1), or sets in ascending order
   // (ext4_mb_scan_groups, 6.12.117).
   state::GroupIndex index;
-  // List searches also skip groups that the inode may not use (groups beyond 2^32 blocks, for files
-  // without extents). In 6.1, only the walk skips them. Set searches always skip them.
+  // True: list searches also skip groups that the inode may not use (groups beyond 2^32 blocks, for
+  // files without extents). In 6.1, only the walk skips them. Set searches always skip them.
   bool lists_bounded;
   Indexed indexed;
   // True: a criterion walks exactly mb_max_linear_groups groups before it asks the index, so with 0
   // it may not look at the goal's group (up to 5.15.70). False: it walks one more.
   bool asks_at_once = false;
-  // After a criterion has looked at as many groups as exist, the search enters the next criterion
-  // even if that does not apply to the request (6.5 to 6.18.9).
+  // True: after a criterion has looked at as many groups as exist, the search enters the next
+  // criterion even if that one does not apply to the request (6.5 to 6.18.9).
   bool enters_after_round = false;
   // When a walk of all groups in the last criterion does not end the search, the kernel increments
   // the criterion once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to 7.3). If
@@ -126,16 +126,16 @@ struct GroupRules {
 
 // How the kernel chooses, restores and tries goals.
 struct GoalRules {
-  // Whether the trimmed goal of a group preallocation is restored to its full length. If false, it
-  // is reset to the requested length when the criterion finds nothing, since
+  // True: when the criterion finds nothing, the trimmed goal of a group preallocation is restored
+  // to its full length. False: it is reset to the requested length, since
   // ext4_mb_normalize_group_request does not set ac_orig_goal_len (6.5 to 7.3).
   bool of_groups;
-  // The goal is also restored after the criterion has walked all groups once (6.5 and 6.14).
+  // True: the goal is also restored after the criterion has walked all groups once (6.5 and 6.14).
   bool after_walks = false;
   NeighbourGoal neighbour = NeighbourGoal::aimed_at;
   // True: a request with EXT4_MB_HINT_GOAL_ONLY tries its goal even without EXT4_MB_HINT_TRY_GOAL.
-  // False: it gets nothing (all 5.4, and the kernels with NeighbourGoal::lost). ext4 makes no such
-  // requests.
+  // False: it gets nothing (all of 5.4, and the kernels with NeighbourGoal::lost). ext4 makes no
+  // such requests.
   bool tries_goal_only = true;
 };
 
@@ -203,7 +203,7 @@ inline constexpr Kernel kLinux6_14 = {
     .stats = StatNames::v6_5,
 };
 
-// What 6.17 to 7.3 have in common.
+// The behaviour that 6.17 to 7.3 share.
 inline constexpr Kernel kSince6_17 = {
     .name = "Linux 6.17 to 7.3",
     .groups = {.index = state::GroupIndex::sets,

@@ -81,7 +81,7 @@ struct LockStep {
     take,   // a waiter spins
     share,  // shared with others; a waiter spins
     sleep,  // a mutex; a waiter sleeps
-    tries,  // a thread that finds the lock taken moves on to another group
+    tries,  // a thread that finds the lock taken skips the group
     let_go,
   };
   // Set in `lock` for the lock of a group (ext4_lock_group); the other bits are the group's number.
@@ -104,7 +104,7 @@ class LockNotes {
 
   // Returns the index of a lock's name; adds the name if it is new.
   std::uint16_t name(std::string_view text);
-  // Adds a request that took `ns` without waiting. Repairs steps out of order, releases of locks
+  // Adds a request that took `ns`, excluding waits. Repairs steps out of order, releases of locks
   // that are not held, and locks that were never released.
   void add(std::span<const LockStep> steps, std::uint32_t ns);
   // Clears the requests but keeps the names.

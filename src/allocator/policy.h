@@ -82,8 +82,8 @@ struct Policy {
   std::string_view source;      // where its behaviour is defined
   std::span<const Rung> ladder;
   const Kernel& kernel;
-  // The kernel and the number of decisions with which its own were compared, in one line; empty if
-  // no kernel has these rules.
+  // One line that names a recorded kernel and says how many of its decisions the policy was
+  // compared with; empty if no kernel has these rules.
   std::string_view verified = {};
   // The kernel whose own mballoc.c was executed for a comparison (docs/your-kernel.md), in one
   // line; may be empty.
@@ -101,7 +101,7 @@ struct Policy {
   std::string_view traces = {};
   bool long_term = false;  // models a long-term kernel: a reference for comparisons
   bool walk_only = false;  // never uses the order lists, as with mb_optimize_scan=0
-  // It may refuse a data request although there is free space that other requests could get.
+  // Whether a data request may fail although there is free space that other requests could get.
   bool may_refuse = false;
   // The tunables that a policy from a file adds (add_own_tunable()).
   std::span<std::uint64_t Tunables::*const> own_tunables = {};
@@ -115,8 +115,8 @@ struct Policy {
 // The index that the file system must keep for the policy with these tunables.
 [[nodiscard]] state::GroupIndex group_index(const Policy& policy, const Tunables& tunables);
 
-// Whether the tunable can affect the policy's decisions (TunableInfo::read_by). A tunable of a
-// rung, of lists or of stream goals that the policy lacks cannot.
+// Whether the tunable can affect the policy's decisions (TunableInfo::read_by). A tunable cannot if
+// it only affects a rung, lists or stream goals that the policy does not have.
 [[nodiscard]] bool has_tunable(const Policy& policy, const TunableInfo& tunable);
 
 // The policy's alias and the builds that it models, without its name.

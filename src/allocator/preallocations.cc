@@ -21,7 +21,7 @@ Prealloc* Preallocations::find_of_inode(const Request& request, const Search& se
   for (Prealloc& pa : mine->list) {
     const std::uint64_t end = pa.logical + geometry.to_blocks(pa.len);
     if (search.orig.logical < pa.logical || search.orig.logical >= end || pa.free == 0) continue;
-    // Already handed out. Only a contradictory trace requests it again.
+    // The cluster was handed out before. Only a contradictory trace requests it again.
     if (bitmap::test(pa.used, (search.orig.logical - pa.logical) >> geometry.cluster_bits))
       continue;
     if (!geometry.extents && pa.block + geometry.to_blocks(pa.len) > kMaxBlockFilePhys) continue;
@@ -225,7 +225,8 @@ bool Preallocations::discard_for(std::uint32_t needed) {
 std::uint32_t Preallocations::discard_group(std::uint32_t number) {
   state::Group& group = state_.group(number);
   std::uint32_t freed = 0;
-  // The kernel moves them from the front onto a stack, so the last one is released first.
+  // The kernel pushes preallocations from the front of the list onto a stack, so it releases the
+  // last one first.
   while (!group.preallocs.empty()) {
     Prealloc& pa = group.preallocs.back();
     freed += pa.free;

@@ -98,8 +98,9 @@ class Preallocations {
   // Ends the request: moves the preallocation that served it to its place on the lists, or drops it
   // if it is used up (ext4_mb_release_context).
   void finish(const Request& request, const Search& search, state::Prealloc& pa);
-  // Returns false and changes nothing if some clusters are outside the group, if no cluster is
-  // free, or, for a CPU's preallocation, if some clusters are in use.
+  // Adds a preallocation that existed before the first request. Returns false and changes nothing
+  // if some clusters are outside the group or if no cluster is free. A CPU's preallocation must not
+  // contain any cluster in use.
   bool plant(const PlantedPrealloc& planted);
   // Discards the inode's oldest preallocations if it has more than mb_max_inode_prealloc allows.
   void trim(std::uint64_t ino);
@@ -107,8 +108,8 @@ class Preallocations {
   // Discards preallocations of an inode (ext4_discard_preallocations): the `needed` least recently
   // used ones, or all if `needed` is 0.
   void discard_inode(std::uint64_t ino, std::uint32_t needed);
-  // Discards the preallocations of one group after the other until `needed` clusters are freed.
-  // Returns whether any cluster was freed.
+  // Discards preallocations group by group until `needed` clusters are freed. Returns whether any
+  // cluster was freed.
   bool discard_for(std::uint32_t needed);
 
  private:

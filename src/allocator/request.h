@@ -70,8 +70,8 @@ struct Normalized {
   // request itself.
   bool consistent = false;
   Extent goal;
-  // The lost place next to a neighbour (NeighbourGoal::lost), with length 0. It is the result of a
-  // request that gets nothing.
+  // The place next to a neighbour that the kernel loses (NeighbourGoal::lost), with length 0. A
+  // request that gets nothing shows it as its result.
   Extent lost;
   std::uint32_t flags = 0;  // hint_try_goal or 0
 };
@@ -85,16 +85,17 @@ enum class NeighbourGoal : std::uint8_t {
   lost,
 };
 
-// Where in the goal a find is placed that is shorter than the goal (ext4_mb_new_inode_pa).
+// Where in the goal the kernel places a found extent that is shorter than the goal
+// (ext4_mb_new_inode_pa).
 enum class Placement : std::uint8_t {
-  // At the goal's end if it then covers the start of the request; otherwise at the goal's start if
-  // it then covers the request's end; otherwise at the request.
+  // At the goal's end if the extent then covers the start of the request. Otherwise at the goal's
+  // start if it then covers the request's end. Otherwise at the request.
   over_end,
-  // As over_end, but at the goal's start if it then covers the request's start (6.4 to 6.8, and
-  // stable kernels from May 2023 to March 2024).
+  // Like over_end, but the second choice is the goal's start if the extent then covers the
+  // request's start (6.4 to 6.8, and stable kernels from May 2023 to March 2024).
   over_start,
   // Before the request, by the smallest of three distances: the distance to the goal's start, the
-  // length that the request does not need, and the distance that aligns the start to the find's
+  // length that the request does not need, and the distance that aligns the start to the extent's
   // length. (up to 6.2, and the stable kernels of NeighbourGoal::lost)
   window,
 };
@@ -105,7 +106,7 @@ enum class Placement : std::uint8_t {
                                    const Request& request, const state::InodePreallocs* preallocs,
                                    SizeStep step, NeighbourGoal neighbour);
 
-// The first file block of a find of `len` clusters, which is shorter than the goal.
+// The first file block of a found extent of `len` clusters, which is shorter than the goal.
 [[nodiscard]] std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig,
                                           const Extent& goal, std::uint32_t len,
                                           Placement placement);
@@ -123,7 +124,7 @@ enum class Placement : std::uint8_t {
 struct Decision;
 class StreamGoals;
 
-// A possible outcome of a decision.
+// A possible outcome of a request.
 struct Choice {
   bool prealloc = false;  // a preallocation serves it; otherwise a search
   Extent goal, result;    // result.len is 0 when no preallocation serves it or nothing was found
@@ -159,7 +160,7 @@ class Guide {
   // known about the decision. If so, the search runs again without these groups.
   virtual bool confirms(const Decision&) { return false; }
 
-  // The outcome to use if a choice was not accepted. The result lies inside one group.
+  // The outcome to use if the guide did not accept a choice. The result lies inside one group.
   [[nodiscard]] virtual const Choice& dictated() const = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kFlexDirScheme = 4;  // EXT4_FLEX_SIZE_DIR_ALLOC_SCHEME
 
-// What every rung requires of a group.
+// Whether the group meets the conditions that every rung has.
 bool usable(const state::Group& group) {
   return !group.corrupt && group.free > 0 && group.fragments > 0;
 }
@@ -31,7 +31,7 @@ std::uint32_t one_cluster(const Search&) {
 
 namespace {
 
-// What CR0 requires of a group besides its free extents.
+// Whether the group meets the conditions of CR0, except those for its free extents.
 bool usable_in_cr0(const Search& search, const state::Group& group) {
   if (!usable(group)) return false;
   const std::uint32_t flex = search.state.geometry().flex_size();
@@ -120,8 +120,8 @@ std::optional<std::uint32_t> ask_cr1_lists(Search& search) {
 namespace {
 
 // Descends from the root and returns the good group with the shortest average on that path. The
-// path goes right where the group's average is longer than the goal, so the groups on it depend on
-// the tree's shape.
+// path goes right at a group whose average is longer than the goal, so the groups on the path
+// depend on the tree's shape.
 std::optional<std::uint32_t> descend_cr1_tree(const Search& search) {
   const state::AverageTree& tree = search.state.tree();
   if (tree.empty()) return std::nullopt;

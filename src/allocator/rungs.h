@@ -29,8 +29,8 @@ namespace e4r::allocator {
 
 [[nodiscard]] std::optional<std::uint32_t> choose_cr0(Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_cr1(Search& search);
-// Asks, one after the other, the lists that may hold a group for the whole goal. Like choose_cr1,
-// but does not count bad suggestions.
+// Asks one list after the other for a group that can serve the whole goal. Like choose_cr1, but
+// does not count bad suggestions.
 [[nodiscard]] std::optional<std::uint32_t> ask_cr1_lists(Search& search);
 
 // Returns the first group of an average-fragment list whose average free extent is at least the
@@ -97,7 +97,7 @@ void restore_goal(Search& search);
 // The ladder up to 6.4.
 inline constexpr std::array kFourCriteria = {cr0(), cr1(), cr2(), cr3()};
 
-// The ladder up to 5.4, which loads the buddy of each group with enough free clusters.
+// The rung as in the ladder up to 5.4: it loads the buddy of each group with enough free clusters.
 [[nodiscard]] constexpr Rung loads(Rung rung) {
   rung.fast = false;
   return rung;
@@ -130,7 +130,7 @@ inline constexpr std::array kFourCriteria5_4 = {cr0_5_4(), loads(cr1()), cr2(), 
           .leave = restore_goal};
 }
 
-// best-avail of 6.5, which tries the rung for every request.
+// The best-avail rung of 6.5, which applies to every request.
 [[nodiscard]] constexpr Rung best_avail_6_5() {
   Rung rung = best_avail();
   rung.applies = always;

@@ -76,7 +76,7 @@ struct Search {
   std::uint32_t goal_len = 0;  // goal.len as normalisation set it
   std::uint32_t flags = 0;     // of namespace mb
   std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0
-  std::uint32_t groups = 0;    // groups that the file can use; files without extents: the low ones
+  std::uint32_t groups = 0;    // groups that the file can use; without extents, only low ones
   std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (6.1)
   std::uint64_t stripe = 0;       // clusters (6.1 uses the number of blocks); 0: no stripe
   std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (kernel.h)
@@ -147,8 +147,8 @@ inline void Search::restart(const Search& begun) {
 // The group in which every search begins, including those for streams, metadata and group
 // preallocations. Stock kernels use kStartAtGoal. kStartAtCursor is the posting "ext4: add optional
 // rotating block allocation policy" (linux-ext4, 4 February 2026, mount option rotalloc) in the
-// form of kernel/patches/rotalloc. The other values are for comparison with it
-// (docs/studies/rotalloc.md) or spread writers (docs/studies/contention.md).
+// form of kernel/patches/rotalloc. The other values exist for studies: some are compared with it
+// (docs/studies/rotalloc.md), some spread writers (docs/studies/contention.md).
 struct StartRules {
   enum class From : std::uint8_t {
     goal,  // the request's goal, or its stream's goal
@@ -204,7 +204,8 @@ class SearchStart {
     const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
     search.goal.group = reaches ? cursor_ : 0;
   }
-  // Call this after a search. `group` is the group of the find, or 0 if the search found nothing.
+  // Call this after a search. `group` is the group in which it found space, or 0 if it found
+  // nothing.
   void finish(std::uint32_t group) { cursor_ = group; }
   [[nodiscard]] std::uint32_t cursor() const { return cursor_; }
 
@@ -220,10 +221,10 @@ class SearchStart {
   std::uint32_t cursor_ = 0;
 };
 
-// Which groups read-ahead loads, and when (ext4_mb_prefetch, ext4_mb_prefetch_fini and their
-// callers).
+// Rules for which groups read-ahead loads, and when (ext4_mb_prefetch, ext4_mb_prefetch_fini and
+// their callers).
 struct ReadAheadRules {
-  // Searches read ahead at all (since 5.9).
+  // True: searches read ahead (since 5.9).
   bool reads = true;
   // True: a finished batch judges each group by its own descriptor. False: by the descriptor of the
   // next group.
@@ -232,10 +233,11 @@ struct ReadAheadRules {
   bool uninit;
   // True: the buddies of every batch are generated. False: only those of the last batch.
   bool every_batch;
-  // The buddies of a batch are generated even if none of its bitmaps had to be read.
+  // True: the buddies of a batch are generated even if none of its bitmaps had to be read.
   bool without_reads;
-  // True: if the last rung reads no batch, no buddies are generated at the end. False: those of an
-  // earlier rung's batch are generated, counting back from the group where the last rung began.
+  // If the last rung reads no batch: true: no buddies are generated at the end. False: the buddies
+  // of an earlier rung's batch are generated, counting back from the group where the last rung
+  // began.
   bool forgotten_by_next_rung;
 };
 
@@ -283,7 +285,7 @@ class ReadAhead {
   void at(std::uint32_t group, bool fast);
   // The search is over: generates the buddies of the last batch, backwards.
   void finish();
-  // Whether looking at a group can still trigger read-ahead.
+  // Whether a look at a group can still trigger read-ahead.
   [[nodiscard]] bool pending() const;
 
  private:

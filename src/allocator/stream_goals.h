@@ -101,7 +101,8 @@ class StreamGoals {
   }
 
  private:
-  // While a thread is descheduled, others may make this many requests.
+  // How many goals to keep. While one thread is descheduled, the others are assumed to make at most
+  // this many requests.
   static constexpr std::size_t kKept = 4096;
   struct Slot {
     std::vector<Goal> goals = {{}};  // the latest goals; a ring buffer once it has kKept elements

@@ -5,14 +5,15 @@
 // 7.3 has neither; its atomic writes of several blocks need bigalloc.
 //
 // What the posting says about a file with forcealign:
-//  - extsize is a power of two of blocks. ext4_map_blocks() moves the start of a request down to a
+//  - extsize, in blocks, is a power of two. ext4_map_blocks() moves the start of a request down to
+//    a
 //    multiple of extsize. It rounds the length up to a power of two of at least extsize (patch 9).
-//    There is no delayed allocation (patch 5). Blocks past the end of the file stay (patch 6), and
-//    only multiples of extsize are freed (patch 11).
+//    There is no delayed allocation (patch 5). Blocks past the end of the file are kept (patch 6),
+//    and only multiples of extsize are freed (patch 11).
 //  - The goal is not tried, and there is no group preallocation (patches 1 and 2).
 //  - ext4_mb_normalize_request() keeps the request's start and does not shorten it. A preallocation
 //    of the inode serves a request only if its blocks are aligned to the request's length.
-//    Otherwise the request gets exactly what it asks for (patch 2).
+//    Otherwise the request gets exactly the requested length (patch 2).
 //  - Only CR_POWER2_ALIGNED is searched. The buddy's chunks are aligned.
 //    ext4_mb_regular_allocator() gives up with ENOSPC when no chunk of the goal is free, when the
 //    goal is not a power of two, or when the blocks are not aligned on the device (1 KiB blocks,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Linux 7.3 if it remembered the goal of a group preallocation that best-avail has trimmed
-// (kernel/results/upgrade.md).
+// Linux 7.3 with one change: after best-avail has trimmed the goal of a group preallocation, the
+// full goal is restored (kernel/results/upgrade.md).
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

@@ -12,8 +12,8 @@ namespace {
 
 using state::GroupIndex;
 
-// The two rules changed together: how finds that are shorter than the goal are placed, and whether
-// the goal moves next to a mapped neighbour.
+// Two rules that changed together: where a found extent that is shorter than the goal is placed,
+// and whether the goal moves next to a mapped neighbour.
 struct Finds {
   Placement placed;
   NeighbourGoal neighbour;
@@ -35,8 +35,8 @@ constexpr Finds kWindow = {Placement::window, NeighbourGoal::lost};
 constexpr Finds kOverStart = {Placement::over_start, NeighbourGoal::aimed_at};
 constexpr Finds kOverEnd = {Placement::over_end, NeighbourGoal::aimed_at};
 
-// Kernels with the criteria CR0 to CR3: up to 6.4. Those of walks_5_4() and walks_5_10() have no
-// index.
+// Kernels up to 6.4, which have the criteria CR0 to CR3. The kernels of walks_5_4() and
+// walks_5_10() have no index.
 constexpr Kernel by_index(std::string_view name, GroupIndex index, Indexed indexed,
                           const Finds& finds) {
   Kernel kernel = kLinux6_1;
@@ -89,8 +89,8 @@ constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, Indexed i
   return with_best_avail(name, index, indexed, kReadAhead6_5, kStripe6_5, placement);
 }
 
-// Retries are those of RHEL 8. Linux up to 5.4.243 retries as 5.4.244 does; only requests that get
-// nothing show the difference.
+// This kernel retries as RHEL 8 does. Linux up to 5.4.243 retries as 5.4.244 does, but only
+// requests that get nothing show the difference.
 constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow, true);
 constexpr Kernel k5_4_244 = tries_on(walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart, false));
 constexpr Kernel k5_4_274 = tries_on(walks_5_4("Linux 5.4.274 and later", kOverEnd, false));
