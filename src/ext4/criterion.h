@@ -51,8 +51,8 @@ inline constexpr std::size_t kTableCriteria = kCriteria - kOwnCriteria;
   return criterion >= Criterion::own_1 && criterion <= Criterion::own_4;
 }
 
-// The properties of a criterion for readers, counters and reports, which keep no lists of their
-// own. To add a criterion, add a value to the enum and a row to the table.
+// The properties of a criterion. Readers, counters and reports take them from here and keep no
+// lists of their own. To add a criterion, add a value to the enum and a row to the table.
 struct CriterionRow {
   Criterion criterion = Criterion::unknown;
   std::string_view name = {};  // in explanations and on the HTML page

@@ -6,8 +6,8 @@
 
 // Positions on a device and in files, for every layer: numbers, ranges and extents. A range has a
 // first element and a count; an extent has a start and a length, as in ext4. docs/design-model.md
-// says why numbers are plain integers. Ranges and extents check nothing; Geometry says whether they
-// exist.
+// says why numbers are plain integers. A range or an extent may lie anywhere; Geometry can tell
+// whether it exists.
 namespace e4r {
 
 // A device block, counted in file-system blocks from the start of the device.
@@ -150,7 +150,7 @@ struct Geometry {
   }
 };
 
-// One past the last file block that `extent` covers, in 64 bits.
+// One past the last file block that `extent` covers. It may need more than 32 bits.
 [[nodiscard]] inline std::uint64_t logical_end(const Geometry& geometry, const Extent& extent) {
   return extent.logical + geometry.to_blocks(extent.len);
 }

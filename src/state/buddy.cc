@@ -21,7 +21,7 @@ bool all_clear(ConstWords words, std::uint32_t from, std::uint32_t count) {
 
 namespace {
 
-// The bits of `clear` at which `least` set bits begin.
+// Returns the bits of `clear` at which a run of at least `least` set bits begins.
 std::uint64_t starts_of_runs(std::uint64_t clear, std::uint32_t least) {
   std::uint64_t starts = clear;
   for (std::uint32_t length = 1; length < least && starts != 0;) {

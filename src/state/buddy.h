@@ -52,7 +52,7 @@ inline void clear(Words words, std::uint32_t bit) {
 }
 
 // The start of the first run of at least `least` clear bits in [from, limit), or limit. A run that
-// holds `from` begins there. `least` must be at least 1.
+// contains `from` counts as beginning at `from`. `least` must be at least 1.
 [[nodiscard]] std::uint32_t find_clear_run(ConstWords words, std::uint32_t limit,
                                            std::uint32_t from, std::uint32_t least);
 

@@ -7,8 +7,8 @@
 
 namespace e4r::state {
 
-// A doubly linked list threaded through its elements. An element leaves the list through
-// hook.unlink(), which does not need the list, or when it is destroyed.
+// A doubly linked list threaded through its elements. An element leaves the list when it is
+// destroyed, or through hook.unlink(), which needs no access to the list.
 using ListHook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 

@@ -75,8 +75,8 @@ void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, E
   insert(tree, entry);
 }
 
-// The parent of a new node is its left neighbour if that has no right child; otherwise the right
-// one.
+// The parent of a new node is its left neighbour if that one has no right child; otherwise its
+// right neighbour.
 bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry) {
   using Traits = Tree::value_traits;
   Node* const left = right == tree.begin() ? nullptr : &*std::prev(right);

@@ -48,9 +48,9 @@ class FreedList {
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count, std::uint64_t transaction,
            std::uint64_t event = 0);
 
-  // The commit of `transaction` has removed entries from their groups' trees: those at the head of
-  // the list that were freed up to `last_event`. Later extents are added to the trees without them.
-  // The entries stay on the list.
+  // Notes that the commit of `transaction` has removed entries from their groups' trees: the
+  // entries at the head of the list that were freed up to `last_event`. They stay on the list, but
+  // extents freed later no longer merge with them.
   void unlink(std::uint64_t transaction, std::uint64_t last_event);
 
   // Removes and returns the entries of `transaction` at the head of the list, oldest first. Stops

@@ -102,8 +102,9 @@ class FsState {
   std::uint32_t load(std::uint32_t number,
                      const std::function<void(std::uint32_t group)>& loaded = {});
 
-  // The kernel regenerated the buddy of a loaded group, whose page had been reclaimed. A kernel
-  // with a tree then moves the group in its index (mb_update_avg_fragment_size, Linux 5.15).
+  // Call this when the kernel regenerated the buddy of a loaded group because its page had been
+  // reclaimed. A kernel with a tree then moves the group in its index (mb_update_avg_fragment_size,
+  // Linux 5.15).
   void reload(std::uint32_t number) {
     if (!groups_[number].need_init) update_index(groups_[number]);
   }
@@ -119,8 +120,8 @@ class FsState {
   // Undoes load_for_try(). Nothing else may have changed since.
   void unload(const std::vector<Unloaded>& loaded);
 
-  // Sorts every list of the array by the rank of its groups. For a state whose history is unknown:
-  // its lists may be in any order.
+  // Sorts every list of the array by the rank of its groups. Used when the history of the state is
+  // unknown, so that its lists may be in any order.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
   // The shape of the tree, whose elements are group numbers. set_tree() gives the tree this shape
   // and ignores a shape that does not fit the groups of this state.
@@ -147,9 +148,9 @@ class FsState {
     std::array<OnList, 2> lists;  // indexed by OrderLists
   };
   [[nodiscard]] GroupPlace place_of(std::uint32_t group) const;
-  // Puts the group back in that place, for a caller that has undone a change of its clusters. On a
-  // list where this is impossible the group stays where it is: if its clusters now give it another
-  // order, or if the group before it has left the list.
+  // Puts the group back in that place, for a caller that has undone a change of its clusters. The
+  // group keeps its present place on a list if its clusters now give it another order, or if the
+  // group before it has left the list.
   void put_back(const GroupPlace& place);
 
   // The buddy of a loaded group. Built at first use.
@@ -168,9 +169,9 @@ class FsState {
   bool give(Group& group, std::uint32_t start, std::uint32_t len);
 
   // Takes all free clusters of the range, for a result that is known from elsewhere. First drops
-  // preallocations in the range and commits frees in it, since the result shows that they have
-  // committed by now. Returns the number of clusters that were already in use; all of them if the
-  // range is not in the group. If there are any, `held` gets a set bit for each, counted from
+  // the preallocations in the range, and commits the frees in it, since the result shows that these
+  // have been committed. Returns the number of clusters that were already in use; all of them if
+  // the range is not in the group. If there are any, `held` gets a set bit for each, counted from
   // `start`; otherwise it is unchanged.
   std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len,
                            std::vector<std::uint64_t>& held);
@@ -226,12 +227,12 @@ class FsState {
   // Makes the clusters that `transaction` freed up to `last_event` free (note_event). Counts ranges
   // that cannot be given back in bad_frees().
   void commit(std::uint64_t transaction, std::uint64_t last_event = UINT64_MAX);
-  // The commit of `transaction` has removed extents freed up to `last_event` from the groups' trees
-  // (FreedList::unlink).
+  // Notes that the commit of `transaction` has removed the extents freed up to `last_event` from
+  // the groups' trees (FreedList::unlink).
   void unlink_freed(std::uint64_t transaction, std::uint64_t last_event) {
     freed_.unlink(transaction, last_event);
   }
-  // Later frees belong to this event of the trace.
+  // Sets the event of the trace to which later frees belong.
   void note_event(std::uint64_t event) { event_ = event; }
   [[nodiscard]] const FreedList& freed() const { return freed_; }
   // For a caller that restores a state. The clusters of the entries must be in use.
@@ -264,8 +265,9 @@ class FsState {
   // geometry().clusters_per_group bits, rounded up to words.
   void settled_words(std::uint32_t group, std::vector<std::uint64_t>& out) const;
 
-  // Reports broken invariants, one line each, at most `limit`: counters against bitmap, buddy
-  // against bitmap, lists against orders, preallocations in use and disjoint, freed ranges in use.
+  // Reports broken invariants, one line each, at most `limit`. Counters and buddy must agree with
+  // the bitmap, and the lists with the orders. Preallocations must be in use and disjoint, freed
+  // ranges must be in use.
   [[nodiscard]] std::vector<std::string> check(std::size_t limit) const;
 
  private:

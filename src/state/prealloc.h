@@ -74,8 +74,9 @@ class PreallocPool {
   std::vector<Prealloc*> idle_;
 };
 
-// Indexes a group's preallocations by position, to find those near a range without looking at all.
-// Uses Prealloc::made_at and made_len, which must not change while a preallocation is in the index.
+// Indexes a group's preallocations by position, so that those near a range are found without a look
+// at all of them. Uses Prealloc::made_at and made_len, which must not change while a preallocation
+// is in the index.
 class PreallocIndex {
  public:
   void add(Prealloc& pa) {

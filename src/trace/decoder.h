@@ -56,9 +56,10 @@ class Decoder {
   [[nodiscard]] virtual std::string warning() const { return {}; }
 };
 
-// These decompress all of `in`. Input that is damaged or ends within a member or frame is an Error
-// that names the offset in `in`; a lenient decoder ends there and sets a warning() instead. A
-// compression ratio beyond UnpackLimit is an Error unless options.any_ratio is set.
+// Both return a decoder that decompresses all of `in`. Input that is damaged or ends within a
+// member or frame is an Error that names the offset in `in`. A lenient decoder ends there instead,
+// and sets a warning(). A compression ratio beyond UnpackLimit is an Error unless options.any_ratio
+// is set.
 [[nodiscard]] std::unique_ptr<Decoder> gzip_decoder(std::unique_ptr<ByteSource> in,
                                                     std::string name, const ByteOptions& options);
 [[nodiscard]] std::unique_ptr<Decoder> zstd_decoder(std::unique_ptr<ByteSource> in,

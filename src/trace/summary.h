@@ -98,8 +98,8 @@ struct TraceSummary : DeliveredCounts {
   }
 };
 
-// Returns one line for each event and reason that was skipped or not understood; empty if
-// everything was read.
+// Returns one line for each kind of event and each reason for which something was skipped or not
+// understood; empty if everything was read.
 [[nodiscard]] std::vector<std::string> not_understood(const TraceSummary& summary);
 
 // Returns the lines that a tool should print about the trace: losses, damage and not_understood().
@@ -120,13 +120,13 @@ struct TraceSummary : DeliveredCounts {
 // A line that tells the user which device was chosen and why.
 [[nodiscard]] std::string device_note(const TraceSummary& summary, const DeviceChoice& choice);
 
-// Names the kernels that print such traces, judged by the criteria and, where they are more
-// specific, the events.
+// Names the kernels that print such traces, judged by the criteria, or by the events if these are
+// more specific.
 [[nodiscard]] std::string_view kernel_of(const TraceSummary& summary);
 
 // The number of events that one CPU's ring buffer lost, according to its per_cpu/cpuN/stats in
-// tracefs (tracing_stats_read, Linux 6.1). They were overwritten before they were read, or not
-// stored.
+// tracefs (tracing_stats_read, Linux 6.1). These events were overwritten before they were read, or
+// were not stored.
 [[nodiscard]] std::uint64_t lost_by_stats(std::string_view stats);
 
 }  // namespace e4r::trace

@@ -15,8 +15,8 @@
 namespace e4r::trace::dat {
 namespace {
 
-// The limit on unpacked bytes of all CPUs together. It is several hundred times what trace-cmd's
-// chunks need.
+// The limit on unpacked bytes of all CPUs together. It is several hundred times as much as
+// trace-cmd's chunks need.
 constexpr std::size_t kMaxHeld = std::size_t{1} << 29;
 
 // Whether the release is 6.5 or later. These have five criteria; 6.5 and 6.6 print them as digits.
@@ -78,7 +78,7 @@ class DatTrace final : public Trace {
   }
 
  private:
-  // The records of one CPU in one buffer, and the next of them.
+  // The records of one CPU in one buffer, and the record to deliver next.
   struct Lane {
     CpuRecords records;
     std::size_t buffer = 0;

@@ -101,7 +101,7 @@ class BlockEncoder {
   std::vector<std::uint8_t> bytes_;
   std::size_t size_ = 0;
   std::uint32_t events_ = 0;
-  Event last_;  // time, pid, cpu, dev
+  Event last_;  // only time, pid, cpu and dev are used
   EventModel model_;
 };
 

@@ -52,7 +52,7 @@ class Writer {
 [[nodiscard]] std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
                                                const ReadOptions& options);
 
-// Packed events in memory: the blocks of a file without frames.
+// Packed events in memory, in blocks like those of a file but without the frames around them.
 class PackedBlocks {
  public:
   void add(std::span<const Event> events);
@@ -90,7 +90,8 @@ struct Totals {
 
 [[nodiscard]] std::vector<std::uint8_t> encode_facts(const Totals& totals,
                                                      const TraceSummary& summary);
-// Skips facts of later versions. Returns false if the payload is damaged.
+// Decodes the payload of an end frame. Skips facts that only later versions know. Returns false if
+// the payload is damaged.
 [[nodiscard]] bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals,
                                 TraceSummary& summary);
 

@@ -64,7 +64,8 @@ bool is_decoration(std::string_view line) {
 // Limits the text that holds no events: headers, comments, blank lines, stack traces and, if
 // lenient, unreadable lines. A recorder writes some of these lines at the start and a few for each
 // event, or a few dozen with a stack trace. The limit is a thousand times that. So a trace with
-// long comments is still read, but a compressed file of a few KiB cannot unpack to unlimited text.
+// long comments can still be read, but a compressed file of a few KiB cannot unpack to unlimited
+// text.
 class NoiseLimit {
  public:
   void add_event() { allowed_ += kPerEvent; }
