@@ -21,8 +21,8 @@ struct AnonymizeOptions {
   std::uint32_t inodes_per_group = 0;
   std::uint64_t inodes_count = 0;  // higher numbers are not inodes and are kept
   std::uint32_t first_inode = 11;  // lower numbers belong to the file system and are kept
-  // The number of stream goals (Linux 6.17). An inode number modulo this selects its goal, so the
-  // remainder is kept.
+  // The number of stream goals (Linux 6.17). The inode number modulo this number selects the
+  // inode's goal, so the new inode number has the same remainder.
   std::uint32_t stream_goals = 1;
   std::uint64_t seed = 1;
 };
@@ -60,7 +60,7 @@ class Anonymizer {
 // of such a capture are a count of events.
 inline constexpr std::string_view kAnonymous = ", anonymous";
 [[nodiscard]] bool is_anonymous(const StartFacts& facts);
-// Keeps the tunables and, of the mount line, only the settings that affect decisions.
+// Keeps the tunables, and those settings of the mount line that affect decisions.
 [[nodiscard]] std::string anonymous_tunables(std::string_view text);
 // Whether the text of that name reveals nothing about the owner.
 [[nodiscard]] bool is_anonymous_text(std::string_view name);

@@ -187,7 +187,7 @@ Status Capture::read() {
   return {};
 }
 
-// Adds a part: the length of a name in one byte, the name, and a piece of the text.
+// Adds a part that consists of the length of a name in one byte, the name, and a piece of the text.
 Status Capture::add_text(std::string_view part) {
   const std::size_t length = part.empty() ? 0 : static_cast<unsigned char>(part.front());
   if (length == 0 || part.size() <= length) return error("a text without a name");

@@ -10,8 +10,7 @@
 #include "util/fd.h"
 #include "util/status.h"
 
-// The start image in a capture is stored as pieces with offsets. All bytes outside the pieces are
-// zero.
+// A capture stores the start image as pieces with offsets. All bytes outside the pieces are zero.
 namespace e4r::capture {
 
 // Splits an image into parts of at most kMaxPartBytes. A part holds the size of the image, then the
@@ -37,8 +36,8 @@ class ImagePacker {
 // A sparse image in memory, which takes only the memory of its pieces. Movable.
 class MemoryImage {
  public:
-  // Adds one part from an ImagePacker. The Error says what is wrong with the part, such as more
-  // bytes than the bitmaps and descriptors of an image of this size can have.
+  // Adds one part from an ImagePacker. The Error says what is wrong with the part, for example that
+  // it has more bytes than the bitmaps and descriptors of an image of this size can have.
   [[nodiscard]] Status add(std::string_view part);
   [[nodiscard]] bool empty() const { return !fd_.is_open(); }
   [[nodiscard]] std::uint64_t size() const { return size_; }

@@ -16,8 +16,8 @@
 
 namespace e4r::image {
 
-// Reads block bitmaps from the disk, adjacent blocks with one read. Use one reader per thread. A
-// reader has its own buffers and sets only the faults of the groups that it is asked to read.
+// Reads block bitmaps from the disk. Adjacent bitmaps are read together. Use one reader per thread.
+// A reader has its own buffers and sets only the faults of the groups that it is asked to read.
 class BitmapReader {
  public:
   struct Source {
@@ -53,15 +53,15 @@ class BitmapReader {
 // group unchanged. The span must be valid until the next call.
 using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group)>;
 
-// Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
-// its descriptor's free count and flags, the superblock's free count, and the checksums of all of
-// them. Everything else stays the same, even the time of the last write. The inodes are those of
-// the source, so e2fsck will find blocks that are in use but belong to no file. `out` must be a
-// regular file (util/output.h) other than `source`.
+// Makes `out` a sparse copy of the image `source` with new block bitmaps. The copy also has new
+// free counts and flags in the descriptors, a new free count in the superblock, and new checksums
+// for all of these. Everything else stays the same, even the time of the last write. The inodes are
+// those of the source, so e2fsck will find blocks that are in use but belong to no file. `out` must
+// be a regular file (util/output.h) other than `source`.
 [[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
                                         const NewBitmap& bitmap);
 
-// Makes the same copy in an anonymous file in that directory (util/output.h).
+// Makes the same copy in an anonymous file in `directory` (util/output.h).
 [[nodiscard]] Result<Fd> anonymous_with_bitmaps(const std::string& source,
                                                 const std::string& directory,
                                                 const NewBitmap& bitmap);
@@ -69,7 +69,8 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group
 // Makes the same copy in an anonymous file in memory.
 [[nodiscard]] Result<Fd> memory_with_bitmaps(const std::string& source, const NewBitmap& bitmap);
 
-// Makes `out` an unchanged sparse copy of the image. The same rules apply to `out`.
+// Makes `out` an unchanged sparse copy of the image. `out` must meet the conditions of
+// write_with_bitmaps().
 [[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
 
 // Removes everything that identifies the owner from an image's superblock: label, UUID, mount

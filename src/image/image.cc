@@ -97,8 +97,9 @@ void Image::Impl::warn_about_state() {
         "{}: is mounted, so the data may be out of date; unmount it or give a snapshot", path));
 }
 
-// Reports bad groups once per image, after all bitmaps have been checked. With `strict`, it also
-// reports them before that.
+// Called once the descriptors have been checked (only with `strict`) and whenever all bitmaps have
+// been checked. With `strict`, bad groups are an Error. Otherwise a warning reports them once per
+// image.
 Status Image::Impl::report_bad_groups() {
   const auto bad = [](const GroupInfo& info) { return info.bad(); };
   const auto first = std::find_if(groups.begin(), groups.end(), bad);
@@ -141,7 +142,7 @@ Status Image::Impl::load() {
   return claim_metadata();
 }
 
-// Marks all metadata as in use. With flex_bg, the kernel does not check that the bitmaps mark it,
+// Marks all metadata as in use. With flex_bg, the kernel does not check whether the bitmaps do so,
 // but an allocation that overlaps metadata fails (ext4_mb_mark_diskspace_used(), which calls
 // ext4_inode_block_valid()).
 Status Image::Impl::claim_metadata() {

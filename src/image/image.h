@@ -61,8 +61,8 @@ struct SuperblockInfo : Geometry {
   std::string uuid = {};  // 8-4-4-4-12 lower-case hex
 };
 
-// Why nothing may be allocated in a group. For each of these faults, the kernel avoids the group or
-// refuses to mount, so all blocks of the group count as in use.
+// The reason why nothing may be allocated in a group. For each of these faults, the kernel avoids
+// the group or refuses to mount, so all blocks of the group count as in use.
 enum class GroupFault : std::uint8_t {
   none,
   descriptor_range,     // a bitmap or the inode table lies outside the file system
@@ -90,8 +90,9 @@ struct GroupInfo {
   std::uint32_t free_inodes = 0;
   std::uint32_t used_dirs = 0;
   std::uint32_t itable_unused = 0;
-  bool block_uninit = false;  // the UNINIT and ZEROED flags read as false
-  bool inode_uninit = false;  // without group checksums
+  // These three flags are false if the file system has no group checksums.
+  bool block_uninit = false;
+  bool inode_uninit = false;
   bool itable_zeroed = false;
   // The number of clusters that hold metadata of any group but are free in this group's bitmap.
   // Valid once the bitmaps are loaded.

@@ -25,7 +25,8 @@ class InputFile {
   // The number of bytes that may be nonzero; less than size() for a sparse file.
   [[nodiscard]] std::uint64_t allocated() const { return allocated_; }
 
-  // Fills `out` from `offset` on. The Error says that the file is too short or why the read failed.
+  // Fills `out` from `offset` on. The Error says that the file is too short, or why the read
+  // failed.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -37,13 +38,13 @@ class InputFile {
   std::uint64_t allocated_ = 0;
 };
 
-// Whether the file is a QCOW2 file or an e2image without block positions. Such a file may have a
-// superblock at the same offset as a raw image, but nothing else of the image.
+// Whether the file is a QCOW2 file or an e2image that is not raw. Such a file may have a superblock
+// at the same offset as a raw image, but its other blocks are not at their offsets.
 [[nodiscard]] bool is_container(std::span<const std::byte> head);
 
-// The Error for a file without an ext4 superblock: what the file seems to be (QCOW2 e2image,
-// e2image without -r, compressed file, partitioned disk) and the command that turns it into an
-// image. `head` holds the first bytes of the file, up to 2 KiB.
+// The Error for a file without an ext4 superblock. It says what the file seems to be (QCOW2
+// e2image, e2image without -r, compressed file, partitioned disk) and which command turns it into
+// an image. `head` holds the first bytes of the file, up to 2 KiB.
 [[nodiscard]] Error not_an_image(const std::string& path, std::span<const std::byte> head);
 
 }  // namespace e4r::image

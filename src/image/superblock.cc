@@ -346,7 +346,7 @@ errcode_t put_root(ext2_filsys fs) {
                                  static_cast<int>(bytes.size()));
 }
 
-// Adapts the superblock: clears features and fields that refer to data which the disks do not have.
+// Clears the features and fields of the superblock that refer to data which the disks do not have.
 errcode_t settle(ext2_filsys fs, std::uint32_t journal_device) {
   ext2_super_block& super = *fs->super;
   ext2fs_clear_feature_journal_needs_recovery(&super);

@@ -33,7 +33,8 @@ struct Holder {
 // and fits the file. Code that uses these counts, including libext2fs, then neither divides by zero
 // nor allocates more memory than the file size justifies.
 [[nodiscard]] Status check_superblock(const InputFile& file);
-// Does the same for `head`, the first kHeadBytes bytes of the file, or all of a shorter file.
+// Does the same for `head`: the first kHeadBytes bytes of the file, or the whole file if it is
+// shorter.
 [[nodiscard]] Status check_superblock(const Holder& file, std::span<const std::byte> head);
 
 // Converts a superblock from disk byte order to host byte order, or back. libext2fs itself converts
@@ -42,8 +43,8 @@ inline void change_order([[maybe_unused]] ext2_super_block& superblock) {
   if constexpr (std::endian::native == std::endian::big) ext2fs_swap_super(&superblock);
 }
 
-// The geometry in a superblock. The superblock must be in host byte order, as in the functions
-// below, and must have passed check_superblock().
+// The geometry in a superblock. Here and in the functions below, the superblock must be in host
+// byte order and must have passed check_superblock().
 [[nodiscard]] Geometry geometry_of(const ext2_super_block& superblock);
 
 // The UUID as 8-4-4-4-12 lower-case hexadecimal digits.
