@@ -318,8 +318,8 @@ Result<std::vector<allocator::Rung>> ladder_of(const e4replay::plugin::Policy& p
   return out;
 }
 
-// The policies that the program has added, numbered from 1. A removed policy has no path, but stays
-// for the reports that use it.
+// The policies that the program has added, numbered from 1. A removed policy has no path, but is
+// kept for the reports that use it.
 std::deque<Loaded>& added() {
   static std::deque<Loaded> policies;
   return policies;

@@ -59,8 +59,8 @@ struct KeptPolicy {
 // interface; a description that breaks a rule of include/e4replay/plugin.h; a name in use.
 [[nodiscard]] Result<const allocator::Policy*> load(const std::string& path);
 
-// Adds a policy that the program itself defines, without a file. Returns "program:N", the name by
-// which find_policy() finds it; reports show the policy's own name. Errors: as for load().
+// Adds a policy that the program itself defines, without a file. Returns "program:N", the name
+// under which find_policy() finds it. Reports show the policy's own name. Errors: as for load().
 [[nodiscard]] Result<std::string> add(const e4replay::plugin::Policy& policy);
 // Removes the name. Holders of the policy may continue to use it.
 void remove(std::string_view name);
@@ -73,7 +73,7 @@ void remove(std::string_view name);
 // The path of the file that holds the policy; empty for a built-in policy or a kernel's code.
 [[nodiscard]] std::string file_of(const allocator::Policy& policy);
 
-// The facts about a policy from a file that a plan of replays needs.
+// The facts that a plan of replays needs about a policy from a file.
 struct Description {
   struct Rung {
     std::string name;     // the name of its criterion

@@ -19,7 +19,7 @@ std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   return out;
 }
 
-// If a kernel decided, these are its own counters.
+// The counters of the searches. If a kernel made the decisions, these are its own counters.
 stats::KnownCounters searches_of(const replay::Engine& engine) {
   const auto own = kernels_stats(engine);
   if (!own) return stats::known_counters(engine.policy(), engine.counters());

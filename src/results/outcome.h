@@ -34,14 +34,14 @@ struct Parting {
                                // that request
 };
 
-// A cause of a run's figure, or of most of its difference from the first run's.
+// A cause of a run's figure, or of most of the difference between this figure and the first run's.
 struct Cause {
   enum class Figure : std::uint8_t { steps, extents };  // steps of searches; extents of files
   std::string_view name;                                // its section in docs/causes.md
   std::string_view changed_by;                          // the tunable or kernel version that
                                                         // changes it
   Figure of = Figure::steps;
-  std::string_view policy;  // the policy that has more of it
+  std::string_view policy;  // the policy under which the figure is higher
   std::uint64_t count = 0;  // steps or extents under that policy
   std::uint64_t other = 0;  // steps or extents under the other policy
   double percent = 0;       // share of the difference; for the first run, share of all its steps
@@ -55,7 +55,7 @@ struct Why {
   std::vector<Cause::Figure> unexplained;  // figures that differ from the first run's
 };
 
-// Figures that an aged file system has and a replay has not.
+// Figures that an aged file system has but a replay does not.
 struct Aged {
   std::uint64_t bytes_written = 0;
   age::AgerTally tally;
@@ -76,7 +76,7 @@ struct Outcome {
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;          // for an aged file system: without the median
   replay::WriteOrder write_order;         // only if asked for
-  replay::Contradictions contradictions;  // contradictions in the trace that this run met
+  replay::Contradictions contradictions;  // contradictions in the trace that this run found
   // Only for a mount with discard; empty if unknown.
   std::optional<allocator::DiscardCounts> discards;
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
@@ -107,7 +107,7 @@ struct Outcome {
   // True if the policy was never compared with a kernel's decisions.
   [[nodiscard]] bool unverified() const { return policy->compared_with().empty(); }
 
-  // True if both made the same decisions on the same requests.
+  // True if both runs made the same decisions on the same requests.
   [[nodiscard]] bool decided_as(const Outcome& other) const;
 
   // True if there were decisions and every decision, group and counter equals the kernel's.
@@ -118,8 +118,8 @@ struct Outcome {
 [[nodiscard]] Outcome outcome_of(const replay::Run& run);
 [[nodiscard]] Outcome outcome_of(const replay::Engine& engine);
 
-// The same without the figures that need a pass over all groups and files: free space,
-// fragmentation and layout of files. Takes about as long as copying the counters.
+// Like outcome_of(), but without the figures that need a pass over all groups and files: free
+// space, fragmentation and layout of files. Takes about as long as copying the counters.
 [[nodiscard]] Outcome counts_of(const replay::Engine& engine);
 
 // The outcome of an ager so far. The caller adds the policy, the time and the bytes written, which
@@ -129,7 +129,7 @@ struct Outcome {
 // The outcome of a file system at its start, which has figures of free space only.
 [[nodiscard]] Outcome outcome_of(const state::Source& source);
 
-// What the kernel that decided printed in mb_stats; empty if a model decided.
+// The mb_stats of the kernel that made the decisions; empty if a model made them.
 [[nodiscard]] std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& engine);
 
 }  // namespace e4r::results

@@ -25,7 +25,7 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);
 
-// The same, but a count stays an integer, which a condition compares exactly.
+// Like number_of(), but a count stays an integer, so that a condition compares it exactly.
 [[nodiscard]] std::optional<Condition::Number> exact_number_of(const Value& value);
 
 // "1,234", "1.25", or "-" for an empty value.
@@ -34,30 +34,30 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // How the second value differs from the first: "-94.2 %", "x12.5", "=" if it is equal, "0.0 %" if
 // it is nearly equal, "new" if the first is zero, or nothing if either is absent.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to);
-// The same for a figure that varies by up to `luck` percent by chance: "+3.1 % (luck ±0.4)", or "=
-// (luck ±0.4)" if it changes by no more than that.
+// Like the above, for a figure that varies by up to `luck` percent by chance: "+3.1 % (luck ±0.4)",
+// or "= (luck ±0.4)" if it changes by no more than that.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to, double luck);
-// That variation, in percent: the largest difference of the figure in `runs` from its value in the
-// first run. All runs are under one policy and differ in the order of overlapping requests. 0 if
-// there are no runs or the first value is 0.
+// The variation by chance of a figure, in percent: the largest difference between its value in the
+// first run and its value in another run. All runs have the same policy and differ in the order of
+// overlapping requests. 0 if there are no runs or the first value is 0.
 [[nodiscard]] double luck_of(std::span<const Outcome> runs,
                              const std::function<Value(const Outcome&)>& figure);
 
-// The figures of runs. All code that reports runs takes them from this one table:
-// docs/adding-a-row.md.
+// The figures of runs. All code that reports runs takes them from this one table
+// (docs/adding-a-row.md).
 
-// When a whole table shows a row. Documents contain it whenever the run has the figure.
+// When the full table shows a row. JSON documents contain it whenever the run has the figure.
 enum class Show : std::uint8_t { always, nonzero /* in any column */, never };
 
-// Which direction of a figure is better. none: the figure is neither good nor bad.
+// Whether a lower or a higher figure is better. none: the figure says nothing about quality.
 enum class Better : std::uint8_t { none, lower, higher };
 
 // The unit of a figure. A step is a group considered or an extent examined.
 enum class Unit : std::uint8_t { count, steps, blocks, clusters, bytes, kib, percent, seconds, ns };
 
-// The commands that report runs. replay includes sweep and the library; hunt reports what becomes
-// worse; writers is the simulation of many writers; watch reports one period; metrics are the
-// metrics of watch, which add up over all start images.
+// The commands that report runs. replay stands also for sweep and the library. hunt reports what
+// becomes worse. writers is the simulation of many writers. watch reports one period. metrics
+// stands for the metrics of watch, which add up over all start images.
 enum class Teller : std::uint8_t { replay, review, hunt, age, writers, watch, metrics };
 inline constexpr std::size_t kTellers = 7;
 [[nodiscard]] constexpr std::uint8_t by(Teller teller) {
@@ -68,7 +68,7 @@ inline constexpr std::uint8_t kOutcomes = by(Teller::replay) | by(Teller::review
                                           by(Teller::metrics);
 
 // Where a review shows a figure. The lists leave out a figure that only repeats another one in
-// other units: if the files are the same, extents per file repeats extents.
+// other units. For example, if the number of files is the same, extents per file repeats extents.
 enum class Place : std::uint8_t {
   lists,     // in the lists of what got worse and better, and in all places below
   cases,     // among the figures of its case, and in the document
@@ -98,7 +98,7 @@ struct Row {
   std::uint8_t told = kOutcomes;
   std::vector<Name> names = {};
   Place place = Place::lists;
-  bool common = false;  // most users ask for it: a short table always shows it
+  bool common = false;  // most users want it, so a short table always shows it
 
   std::size_t index = 0;  // position in rows(teller) at the time when it was made
 

@@ -258,7 +258,7 @@ void add_outcome_of_searches(Rows& out) {
                         Better::lower));
 }
 
-// The discards that the device receives, if the mount option is set.
+// The discards that the device receives. Only a mount with the option discard has them.
 void add_discards(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, auto of) {
     out.push_back({.section = "discards",

@@ -7,7 +7,7 @@
 
 namespace e4r::results {
 
-// Every figure of every teller, once each, in the order of the table of a replay.
+// Returns every figure of every teller once, in the order of a replay's table.
 [[nodiscard]] std::vector<Row> table();
 
 }  // namespace e4r::results

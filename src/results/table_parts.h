@@ -21,7 +21,7 @@ inline constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller:
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
-// Sizes at which devices discard (docs/metrics.md).
+// A unit in which devices discard space (docs/metrics.md).
 struct Granule {
   const char *name, *key;
   std::uint64_t bytes;

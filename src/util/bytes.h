@@ -41,7 +41,7 @@ template <std::unsigned_integral T>
   return value;
 }
 
-// The reverse: a number that can be copied to a disk or a file.
+// The reverse of from_le(): returns a number that can be copied to a disk or a file.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T to_le(T value) {
   return from_le(value);
@@ -72,10 +72,10 @@ void append_le(std::string& out, T value) {
 }
 
 // CRC-32C (Castagnoli) as ext4 uses it: no inversion at either end, so calls can be chained. Uses
-// the CPU's instruction where there is one.
+// the CPU's instruction if it has one.
 [[nodiscard]] std::uint32_t crc32c(std::uint32_t seed, std::span<const std::byte> data);
 
-// The same, computed with a table instead of that instruction.
+// Like crc32c(), but always computed with a table.
 [[nodiscard]] std::uint32_t crc32c_by_table(std::uint32_t seed, std::span<const std::byte> data);
 
 // CRC-32C in the usual form: all bits set at the start, the result inverted. `before` is the

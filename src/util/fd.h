@@ -42,7 +42,7 @@ class Fd {
 
 // Writes all bytes, in as many calls as that takes. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
-// The same, at an offset.
+// Like write_all(), but writes at `offset`.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 
 // The identity of a file, independent of its name. A device node stands for its device: two nodes

@@ -76,7 +76,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that the loop device `name` ("loop0") shows. `backing` is the file's path according to
+// The backing file of the loop device `name` ("loop0"). `backing` is the file's path according to
 // sysfs.
 std::optional<FileId> find_shown(const std::string& name, const std::string& backing) {
   const auto named = file_id(backing);
@@ -85,7 +85,7 @@ std::optional<FileId> find_shown(const std::string& name, const std::string& bac
   return told ? told : named;
 }
 
-// Calls `see` with the name of each loop device in use and the file that it shows.
+// Calls `see` with the name of each loop device in use and its backing file.
 template <class See>
 void for_each_loop_device(See see) {
   std::error_code failed;
@@ -102,7 +102,7 @@ void for_each_loop_device(See see) {
 }  // namespace
 
 // The kernel packs lo_device with huge_encode_dev(), which is also the encoding of st_dev on 64-bit
-// systems. For a loop device that shows a block device, lo_inode is the inode of one of the block
+// systems. If a block device backs the loop device, lo_inode is the inode of one of the block
 // device's nodes, of which there may be many.
 std::optional<FileId> loop_shows(const std::string& node) {
   const Fd fd(::open(node.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -49,9 +49,9 @@ std::string link_target(const std::string& path) {
   return target.starts_with('/') ? target : directory_of(path) + "/" + target;
 }
 
-// Follows links itself instead of leaving it to the kernel, because a link's target need not exist,
-// and the temporary file belongs into the target's directory. Asks the kernel first whether it
-// would follow the links (fs.protected_symlinks).
+// Follows links itself instead of leaving that to the kernel, because a link's target need not
+// exist, and because the temporary file must be in the target's directory. First asks the kernel
+// whether it would follow the links (fs.protected_symlinks).
 Result<OutputPlace> follow(const std::string& name) {
   OutputPlace place;
   place.target = name;
@@ -236,7 +236,7 @@ Fd make_temporary(std::string& name) {
   return Fd(::mkostemp(name.data(), O_CLOEXEC));
 }
 
-// Whether the file system or the kernel cannot make nameless files.
+// Whether the error means that the file system or the kernel cannot make nameless files.
 bool lacks_anonymous_files(int errnum) {
   return errnum == EOPNOTSUPP || errnum == EISDIR || errnum == ENOENT || errnum == EINVAL;
 }
@@ -314,7 +314,7 @@ Result<Output> Output::create_growing(const OutputName& name) {
   if (!out.fd_.is_open() && errno == EEXIST)
     return error("{}: exists already: remove it, or give another name with -o", name.path());
   if (!out.fd_.is_open()) return out.fail(errno);
-  // On a file system without locks, readers take the unfinished file for a truncated one.
+  // If the file system has no locks, readers take the unfinished file for a truncated one.
   (void)::flock(out.fd(), LOCK_EX | LOCK_NB);
   out.growing_ = true;
   return out;
@@ -416,9 +416,7 @@ Status Output::link() {
     if (place.is == Is::regular || !temporary_.empty()) return replace();
     if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0)
       return {};
-    if (errno != EEXIST)
-      return fail(errno);  // another process has taken the name; try the next
-                           // one
+    if (errno != EEXIST) return fail(errno);  // EEXIST: try the next name
   }
 }
 

@@ -18,7 +18,7 @@
 namespace e4r {
 
 // The name of an unfinished file. A signal handler can remove all of these files before the program
-// exits (remove_unfinished()). Needed only on file systems without O_TMPFILE: on others an
+// exits (remove_unfinished()). Needed only on file systems without O_TMPFILE. On others, an
 // unfinished file has no name.
 class Unfinished {
  public:
@@ -107,7 +107,8 @@ struct NewFile {
   bool needs_name = false;
 };
 
-// An open output. Movable. If commit() is not called, a regular file leaves no trace.
+// An open output. Movable. Until commit() is called, no regular file is created or replaced, except
+// by create_growing().
 class Output {
  public:
   [[nodiscard]] static Result<Output> create(const OutputName& name,
@@ -127,12 +128,13 @@ class Output {
   // The name that the user gave.
   [[nodiscard]] const std::string& name() const { return name_.path(); }
   [[nodiscard]] Status write(std::string_view bytes);
-  // Syncs a regular file to disk and gives it its name, after checking once more what has that
-  // name.
+  // Syncs a regular file to disk and gives it its name. First checks again what that name refers
+  // to.
   [[nodiscard]] Status commit();
-  // Likewise, but does not sync. A crash may lose the content.
+  // Like commit(), but does not sync. A crash may lose the content.
   [[nodiscard]] Status commit_unsynced();
-  // Removes the file that create_growing() made, because nothing in it is worth keeping.
+  // Removes the file that create_growing() made. For a caller that has written nothing worth
+  // keeping.
   void abandon();
 
  private:
@@ -184,7 +186,7 @@ struct OutputPlace {
   struct stat st = {};  // for an existing file
 
   [[nodiscard]] bool written_through() const { return is == Is::opened || is == Is::descriptor; }
-  // Equal for two names of the same place.
+  // A string that is equal for two names of the same place.
   [[nodiscard]] std::string identity() const;
 };
 

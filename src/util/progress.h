@@ -27,8 +27,8 @@ class Stopwatch {
 // `enabled` is set. A function can receive the progress instead. Thread-safe.
 class Progress {
  public:
-  // `done` of `total` events of the work `what` are done. Returning false stops the work. Called on
-  // any thread.
+  // Reports that `done` of `total` events of the task `what` are done. Returns false to stop the
+  // work. Called on any thread.
   using Told = std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
   explicit Progress(bool enabled);

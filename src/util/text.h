@@ -51,7 +51,7 @@ struct Character {
 // byte by byte. Other characters stay as they are.
 [[nodiscard]] std::string escape(std::string_view text);
 
-// The same for a string of several lines: newlines stay.
+// Like escape(), but keeps newlines.
 [[nodiscard]] std::string escape_lines(std::string_view text);
 
 // A foreign string for a message or a displayed name: at most `limit` bytes, with '?' for each byte
@@ -63,7 +63,7 @@ struct Character {
   return out;
 }
 
-// Kernel output as users send it: pasted into a mail or saved by an editor.
+// Functions for kernel output as users send it: pasted into a mail or saved by an editor.
 
 // The text with its lines ended by "\n", and without a leading byte order mark.
 [[nodiscard]] inline std::string unix_lines(std::string_view text) {
@@ -95,7 +95,7 @@ struct Character {
   return out + "'";
 }
 
-// The same, but without quotes where a shell does not need them.
+// Like shell_quote(), but without quotes if a shell does not need them.
 [[nodiscard]] inline std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
