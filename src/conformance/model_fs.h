@@ -96,13 +96,14 @@ struct Thread {
   std::uint16_t cpu = 0;
 };
 
-// Writes the trace that a kernel would write of an Allocator's work: the request event of an
-// allocation before the decision, the event of a preallocation where it takes effect, then the
-// closing event and the answer. Events of other threads may come in between.
+// Writes the trace that a kernel with the same decisions as an Allocator would write. For an
+// allocation, it has the request event before the decision, the event of a new preallocation where
+// it takes effect, then the closing event and the answer. Events of other threads may come in
+// between.
 class KernelTraceWriter {
  public:
-  // If `inputs`, requests carry i_size and i_writecount, as recorded by a kernel with the
-  // trace-inputs patch.
+  // If `inputs` is true, requests have i_size and i_writecount, as a kernel with the trace-inputs
+  // patch records them.
   explicit KernelTraceWriter(bool inputs) : inputs_(inputs) {}
 
   // A pending allocation. Nested allocations must finish in reverse order.
@@ -113,9 +114,11 @@ class KernelTraceWriter {
     bool closed = false;
   };
 
-  // `asked` is the number of clusters that the file system wanted before it reserved the free ones.
+  // `asked` is the number of clusters that the file system wants. The allocator's request is
+  // shorter if too few clusters are free.
   Open open(const Thread& thread, const allocator::Request& request, std::uint32_t asked);
-  // Called after the allocator's decision. Writes the event that marks its moment.
+  // Call this after the allocator's decision. Writes the event that marks the moment of the
+  // decision.
   void mark_decision(Open& open, const allocator::Decision& decision);
   // Writes the remaining events.
   void finish(const Open& open, const allocator::Decision& decision);

@@ -49,7 +49,7 @@ void RecordingDecider::end_commit() {
 }
 
 void RecordingDecider::discard_inode(std::uint64_t ino, std::uint32_t needed) {
-  ino_ = ino;  // the driver does this when it empties a file
+  ino_ = ino;  // the driver calls this before it frees the file's blocks
   writer_.add_discard(thread_, ino);
   decider_.discard_inode(ino, needed);
 }

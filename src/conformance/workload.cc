@@ -136,7 +136,7 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
     default: {
       const auto group = static_cast<std::uint32_t>(rng_.below(geometry_.groups));
       writer_.add_load(thread(depth), group);
-      // The trace has no events of loads by searches, so this may look like the first load.
+      // The trace does not show loads by searches, so a reader may take this for the first load.
       if (seen_loaded_[group])
         allocator_.note_reload(group);
       else
@@ -199,8 +199,8 @@ void Workload::write(std::uint64_t ino, std::uint32_t first, std::uint32_t count
   }
 }
 
-// The request that the extent tree code makes for a hole: its goal is next to the nearest mapped
-// block.
+// Makes the request that the kernel's extent tree code makes for a hole. Its goal is next to the
+// nearest mapped block.
 allocator::Request Workload::request_for(std::uint64_t ino, std::uint32_t first, std::uint32_t len,
                                          std::uint32_t flags) {
   const ModelFile& file = files_[ino];

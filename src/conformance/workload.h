@@ -31,7 +31,7 @@ struct ModelFile {
 };
 using ModelFiles = std::map<std::uint64_t, ModelFile>;  // by inode
 
-// Adds files to the start image, with which a workload continues.
+// Adds files to the start image. A workload that starts from it can change them.
 [[nodiscard]] ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count,
                                        std::uint32_t clusters, std::uint32_t longest);
 
@@ -59,8 +59,8 @@ class Workload {
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
-  // The number of clusters that are in use in the settled state but not in the record, or vice
-  // versa.
+  // The number of clusters that are in use in the settled state but not in the workload's record,
+  // or vice versa.
   [[nodiscard]] std::uint64_t strays(const state::FsState& state) const;
 
  private:

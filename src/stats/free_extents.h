@@ -161,7 +161,7 @@ class FreeChunkScan {
                                                   std::uint64_t granularity);
 
 // Counts the free runs that FITRIM discards on a file system just after it was mounted, when no
-// group counts as trimmed: in each group, those of at least minlen clusters.
+// group counts as trimmed. These are the runs of at least minlen clusters in each group.
 struct FitrimCount {
   std::uint64_t minlen = 0;  // clusters
   std::uint64_t discards = 0;
@@ -178,8 +178,8 @@ struct SpaceCell {
   std::uint64_t blocks = 0;       // at least one
   std::uint64_t free_blocks = 0;  // at most `blocks`
   // free_extents counts the free extents that begin in this cell. longest is the length in blocks
-  // of the longest extent with a block in this cell. An extent ends with its group, since no
-  // request gets more (ext4_mb_regular_allocator, Linux 6.1).
+  // of the longest extent with a block in this cell. An extent ends at the end of its group, since
+  // no request gets blocks of two groups (ext4_mb_regular_allocator, Linux 6.1).
   std::uint64_t free_extents = 0;
   std::uint64_t longest = 0;
   friend bool operator==(const SpaceCell&, const SpaceCell&) = default;
@@ -196,7 +196,7 @@ class SpaceMap {
   // Adds a group's bitmap: bit k of the words (least significant first) is set if cluster k of the
   // group is in use. Must be called only once for each group.
   void add(GroupNumber group, state::bitmap::ConstWords words);
-  // Adds the counts that `other`, of the same shape, made of other groups.
+  // Adds the counts of `other`, a map of the same shape that has counted other groups.
   void merge(const SpaceMap& other);
 
   [[nodiscard]] const std::vector<SpaceCell>& cells() const { return cells_; }
@@ -213,8 +213,8 @@ class SpaceMap {
 };
 
 // The groups' free space over the course of a replay, counted as in settled_free(). The first frame
-// holds the groups that differ from the start image, each later one those that differ from the
-// previous frame.
+// holds the groups that differ from the start image. Each later frame holds the groups that differ
+// from the previous frame.
 class SpaceHistory {
  public:
   struct Change {

@@ -14,7 +14,8 @@
 namespace e4r::stats {
 
 // The layout of files for a reader that reads each file from its first block to its last
-// (docs/metrics.md). A block's predecessor is the file's previous block; holes are skipped.
+// (docs/metrics.md). The predecessor of a block is the previous block of the file; holes are
+// skipped.
 struct FileLayoutScore {
   // Bucket 0 counts files of one extent, bucket k files of 2^(k-1)+1 to 2^k extents. The last
   // bucket counts all files with more.
@@ -23,8 +24,8 @@ struct FileLayoutScore {
   std::uint64_t files = 0;       // files with at least one block
   std::uint64_t successors = 0;  // blocks with a predecessor
   std::uint64_t following = 0;   // successors directly after their predecessor on the device
-  std::uint64_t distance = 0;    // sum over all other successors of the blocks between them and the
-                                 // end of their predecessor
+  // For all other successors: the sum of the distances in blocks from the end of their predecessor.
+  std::uint64_t distance = 0;
   double median = 0;  // median of following / successors over files of at least two blocks
   std::array<std::uint64_t, kBuckets> by_extents = {};
 
@@ -84,7 +85,7 @@ struct FileFragmentation {
   }
   // The fragmentation score of `e4defrag -c`: up to 30 is no problem, up to 55 is slightly
   // fragmented, more needs defragmentation. e4defrag counts an extent of over 32,768 blocks as
-  // several; this score does not. Nothing if there are no blocks.
+  // several; this score does not. nullopt if there are no blocks.
   [[nodiscard]] std::optional<double> defrag_score() const;
 };
 // Counts the files that hold a block allocated in the trace.

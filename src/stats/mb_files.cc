@@ -126,8 +126,8 @@ struct Named {
 using OfAll = Named<KnownCounters, Counters>;
 using OfCriterion = Named<PerCriterion, Counters::PerCriterion>;
 
-// In the order of ext4_seq_mb_stats_show(), Linux 6.1 and 7.3: the counters before the sections of
-// the criteria, those in each section, and those after the sections.
+// Three lists in the order of ext4_seq_mb_stats_show(), Linux 6.1 and 7.3: the counters before the
+// sections of the criteria, those in each section, and those after the sections.
 constexpr auto kBefore = std::to_array<OfAll>({
     {"reqs", &KnownCounters::requests, &Counters::requests},
     {"success", &KnownCounters::success, &Counters::success},
@@ -269,7 +269,7 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
   std::vector<MbStat> out;
   for_each_counter(
       known_counters(policy, c), [&](std::string_view name, const Count& count, bool later) {
-        // Kernels before 5.13 only scan the groups linearly and do not print it.
+        // Kernels before 5.13 only scan the groups linearly and do not print this counter.
         const bool suggestions = policy.walk_only && name.ends_with("/bad_suggestions");
         if (count) out.push_back({std::string(name), *count, (later && v6_1) || suggestions});
       });
@@ -283,8 +283,8 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
 
 namespace {
 
-// The number of columns before the first letter of a line. Counts '>' too, which quoted mail puts
-// there.
+// The number of columns before the first letter of a line. A '>' counts as a column, since quoted
+// mail has it there.
 std::size_t indentation(std::string_view line) {
   constexpr std::size_t kTab = 8;
   std::size_t column = 0;

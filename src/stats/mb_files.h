@@ -15,8 +15,8 @@
 #include "state/group.h"
 #include "util/status.h"
 
-// The kernel's own figures about the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1
-// to 7.3), and a comparison of them with a replay's state.
+// The kernel's own figures about the allocator, from /proc/fs/ext4/DEV/mb_stats and mb_groups
+// (Linux 6.1 to 7.3), and their comparison with a replay's state.
 namespace e4r::stats {
 
 // One counter of mb_stats. `name` is the kernel's name, after the name of its section if it has
@@ -28,8 +28,8 @@ struct MbStat {
   std::uint64_t open = 0;  // by how much the kernel's count may exceed this value
 };
 
-// allocator::Counters, each of which may be unknown: a kernel prints some of them, and a trace
-// shows fewer.
+// The counters of allocator::Counters, each of which may be unknown. A kernel prints only some of
+// them, and a trace shows fewer.
 struct KnownCounters {
   using Count = std::optional<std::uint64_t>;
   struct PerCriterion {
@@ -44,7 +44,7 @@ struct KnownCounters {
   [[nodiscard]] Count groups_considered() const;
   // Takes the counters of `other` that are unknown here.
   void add_missing(const KnownCounters& other);
-  // Subtracts the counters of `other`, where both know them.
+  // Subtracts the counters of `other` from those that are known on both sides.
   void subtract(const KnownCounters& other);
   PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
   const PerCriterion& operator[](mb::Criterion c) const {
@@ -52,9 +52,9 @@ struct KnownCounters {
   }
 };
 
-// These return the known counters: all of them (allocator::Counters::complete); those of the
-// policy's kernel, for the policy's rungs; those that a trace's closing events show; those in a
-// text.
+// Each of these returns the counters that are known from its arguments: the replay's own (all of
+// them if allocator::Counters::complete); those that the policy's kernel prints, for the policy's
+// rungs; those that a trace's closing events show; those in a text of mb_stats.
 [[nodiscard]] KnownCounters known_counters(const allocator::Counters& counters);
 [[nodiscard]] KnownCounters known_counters(const allocator::Policy& policy,
                                            const allocator::Counters& counters);
