@@ -101,8 +101,8 @@ class Allocator {
   // "kernel:FILE", a kernel that does not boot.
   [[nodiscard]] E4REPLAY_API static Result<Allocator> create(const Image& image,
                                                              const AllocatorOptions& options = {});
-  // Starts from the start image, the mount options and the tunables of a recording. Errors: as
-  // above.
+  // Starts from the start image, the mount options and the tunables of a recording. Errors: as for
+  // the other create().
   [[nodiscard]] E4REPLAY_API static Result<Allocator> create(const Recording& recording,
                                                              const AllocatorOptions& options = {});
   E4REPLAY_API Allocator(Allocator&&) noexcept;

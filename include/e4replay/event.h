@@ -48,8 +48,8 @@ struct Event {
   std::uint32_t flags = 0;  // with the kernel's values
   std::uint32_t group = 0;
   std::uint32_t needed = 0;
-  std::uint32_t found = 0;   // extents; the trace has 16 bits
-  std::uint32_t groups = 0;  // groups; the trace has 16 bits
+  std::uint32_t found = 0;   // extents, modulo 65536
+  std::uint32_t groups = 0;  // groups, modulo 65536
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
   std::uint32_t orig_goal_len = 0;  // clusters; 0: not recorded

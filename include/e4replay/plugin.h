@@ -109,7 +109,8 @@ struct Policy {
   std::size_t tunable_count = 0;
 };
 
-// The table of functions that the program passes to the file. The file must not call them earlier.
+// The table of functions that the program passes to the file. The file must not call them before it
+// has received the table.
 struct Host {
   std::uint32_t interface;
 
@@ -264,7 +265,7 @@ class List {
   return {search, order, host->first_by_largest, host->next_by_largest};
 }
 // Groups whose average free run has 2^(order + 1) to 2^(order + 2) - 1 clusters. List 0 also holds
-// all shorter averages, and the last list all longer ones.
+// the groups with a shorter average, and the last list those with a longer one.
 [[nodiscard]] inline List by_average(const Search& search, std::uint32_t order) {
   return {search, order, host->first_by_average, host->next_by_average};
 }

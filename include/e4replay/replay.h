@@ -26,8 +26,8 @@ struct ReplayOptions {
 };
 
 // Replays a recording under other policies, as `e4replay replay` does. Errors: an unknown policy;
-// an invalid setting; a recording that the model does not follow, unless `force`; a kernel that
-// ended; "stopped".
+// an invalid setting; a recording that the model does not follow, unless `force`; with a policy
+// "kernel:FILE", a kernel that has ended; "stopped".
 //
 // Several threads may call the functions of this header at once, even with one Recording.
 [[nodiscard]] E4REPLAY_API Result<Report> replay(const Recording& recording,

@@ -55,7 +55,7 @@ struct Agreement {
   std::uint64_t same_block = 0;
   std::uint64_t same_length = 0;
   std::uint64_t same_criterion = 0;
-  std::uint64_t races = 0;  // not identical, but another thread's work overlapped
+  std::uint64_t races = 0;  // not identical, but overlapped by another thread's work
   std::optional<Divergence> first;
   // Whether all decisions are identical and there is at least one.
   [[nodiscard]] bool complete() const { return decisions > 0 && identical == decisions; }

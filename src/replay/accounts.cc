@@ -10,8 +10,8 @@
 namespace e4r::replay {
 namespace {
 
-// Whether the allocated blocks begin at the goal. A preallocation is tried before the request is
-// normalised, so its goal is the request itself.
+// Whether the allocated blocks begin at the goal. Preallocations are tried before the request is
+// normalised, so for a hit the goal is the request itself.
 bool at_goal(const Op& op, const Geometry& geometry) {
   if (op.block == 0) return false;
   const trace::RecordedExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;
@@ -101,7 +101,7 @@ void WriteOrder::placed(std::uint64_t ino, const FileLayout& file, const FileExt
 
 namespace {
 
-// Finalizer of SplitMix64, chained.
+// A hash: applies the finalizer of SplitMix64 to each value and the result so far.
 class Digest {
  public:
   void add(std::uint64_t value) {
@@ -252,7 +252,8 @@ namespace {
 
 constexpr std::uint32_t kMostTried = 256;
 
-// Counts the searches that are explained by assuming `last.size()` goals.
+// Assumes that there are `last.size()` goals, and counts the searches that this assumption
+// explains.
 struct Guess {
   std::vector<std::uint32_t> last;  // for each goal: the group in which its last search ended
   std::uint64_t explained = 0;

@@ -220,12 +220,12 @@ struct ClosingCounts {
   std::uint64_t allocated = 0;        // clusters
   std::uint64_t extents_scanned = 0;  // extents that searches examined
   std::uint64_t groups_scanned = 0;
-  std::uint64_t goal_hits = 0;      // served at the start of the goal
-  std::uint64_t len_goal_hits = 0;  // found the goal's length
+  std::uint64_t goal_hits = 0;      // requests served at the start of their goal
+  std::uint64_t len_goal_hits = 0;  // searches that found the goal's whole length
   // Group searches, by the criterion that ended them. A search that found its goal has no
   // criterion.
   std::array<std::uint64_t, mb::kCriteria> hits{};
-  std::uint64_t nameless = 0;  // ended by a criterion whose name is unknown
+  std::uint64_t nameless = 0;  // searches ended by a criterion whose name is unknown
   // Goals that a criterion shortened and whose full length was not recorded. Whether such a search
   // found the whole goal is unknown.
   std::uint64_t goals_hidden = 0;

@@ -100,8 +100,8 @@ void keep_groups(FsState& state, Checkpoint& out) {
   if (state::has_tree(out.index)) out.tree = state.tree_shape();
 }
 
-// Keeps the goals that a request made now may find: those that are not certain to have been
-// replaced by another search (Dictation::goes_on_from).
+// Keeps the goals that a request made now may find: all goals except those that another search has
+// certainly replaced (Dictation::goes_on_from).
 void keep_streams(const StreamGoals& goals, const Spans& spans, Checkpoint& out) {
   out.streams.resize(goals.streams());
   for (std::size_t stream = 0; stream < goals.streams(); ++stream) {

@@ -25,10 +25,11 @@ namespace e4r::replay {
 // Facts from the whole trace that the first operation already needs.
 struct TraceFacts {
   bool warm = false;  // the file system had been mounted for a while before the trace
-  // Its state in memory before the trace, or null if unknown. Must outlive the engine.
+  // The file system's state in memory before the trace, or null if unknown. Must outlive the
+  // engine.
   const Checkpoint* from = nullptr;
-  // The trace has ext4_discard_blocks events, which show when the worker discards. Otherwise the
-  // worker discards when each commit ends.
+  // Whether the trace has ext4_discard_blocks events, which show when the worker discards. Without
+  // them, the worker discards when each commit ends.
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims), if they are known. Must outlive the engine.
   std::span<const RecordedTrim> trims = {};
@@ -97,7 +98,7 @@ class Engine {
   [[nodiscard]] const allocator::Policy& policy() const { return decider_->policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const { return decider_->tunables(); }
   [[nodiscard]] const state::FsState& state() const { return decider_->state(); }
-  // The kernel's own account if a kernel decided; null if the model did.
+  // The contents of the kernel's files if a kernel made the decisions; null if the model did.
   [[nodiscard]] const allocator::KernelAccount* kernel_account() const {
     return decider_->account();
   }
@@ -201,7 +202,7 @@ class Engine {
   const state::Source& source_;
   Accounts accounts_;  // must outlive the decider, which may note locks
   std::unique_ptr<allocator::Decider> decider_;
-  std::string bad_result_;  // the first result that breaks a rule
+  std::string bad_result_;  // describes the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   allocator::DiscardCounts recorded_discards_;
   Op last_free_;  // used only on a mount with discard
@@ -218,7 +219,7 @@ class Engine {
   Op live_trim_;
   std::uint32_t live_minlen_ = 0;
   allocator::DecisionHash hash_;      // a member for the same reason as agreement_
-  ClosingCounts closings_;            // so far
+  ClosingCounts closings_;            // of the operations so far
   std::uint64_t steps_ = 0;           // calls of advance()
   bool stopped_ = false;              // Account::decided returned false
   std::optional<std::uint16_t> cpu_;  // as serve_on() set it

@@ -22,8 +22,9 @@ struct HiddenRuns {
   std::uint32_t not_found = 0;  // clusters whose position is unknown
 };
 
-// The size in clusters of a CPU's preallocation: 512 blocks, cut from a chunk of that size unless
-// mb_group_prealloc is set (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init).
+// The default size of a CPU's preallocation, in clusters: 512 blocks, but at least 32 clusters
+// (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init). Unless mb_group_prealloc is changed, it is cut
+// from a chunk of that size.
 [[nodiscard]] inline std::uint32_t cpu_prealloc(const Geometry& geometry) {
   return std::max(512u >> geometry.cluster_bits, 32u);
 }

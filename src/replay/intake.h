@@ -53,8 +53,8 @@ class Intake {
   Intake(const Geometry& geometry, Contradictions& contradictions)
       : geometry_(geometry), found_(contradictions) {}
 
-  // Whether the operation may be applied; counts it if not. An answer that contradicts its closing
-  // event is removed from the operation.
+  // Returns whether the operation may be applied. If not, counts it. An answer that contradicts its
+  // closing event is removed from the operation.
   [[nodiscard]] bool admit(Op& op);
 
  private:

@@ -127,7 +127,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
 void WhatIf::decide(const Op& op) {
   allocator::DecisionInputs known;
   if (const allocator::DecisionInputs* found = inputs_.find(op.request)) known = *found;
-  // A file that has its own preallocations keeps them.
+  // Assumes that a file whose last request used the inode's own preallocations uses them again.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
       facts_.of(op.ino).mode == allocator::Mode::stream)
     known.mode = allocator::Mode::stream;

@@ -60,8 +60,8 @@ class Follow : public Engine {
 
   // The inputs found so far. A request's inputs are known as soon as it has been decided.
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
-  // Whether no input was changed by a later event, so that a second run would find the same inputs.
-  // (The end of a FITRIM call can show an input that its beginning needs.)
+  // Whether a second run would find the same inputs, since no later event changed one. (The end of
+  // a FITRIM call can show an input that its beginning needs.)
   [[nodiscard]] virtual bool is_settled() const {
     return learnt_.empty() && inputs_.trims_again.empty();
   }
@@ -72,7 +72,7 @@ class Follow : public Engine {
   void forget_inputs();
   static constexpr std::size_t kInputsKept = 65536;
   // The order of groups on lists of a warm file system, as far as decisions have shown it. The
-  // lists were corrected at once.
+  // model's lists have already been corrected.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
 
   [[nodiscard]] allocator::Model& model() { return model_; }
@@ -114,7 +114,8 @@ class WhatIf : public Engine {
       : Engine(source, std::move(decider), setup, trace), inputs_(inputs) {}
 
  protected:
-  // Called with the decision for a request. An earlier request may have already served it.
+  // decided() is called with the decision for a request. not_needed() is called instead if an
+  // earlier request has already served it.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
   // The replay's layout has other extents than the recorded one, so the worker sends everything

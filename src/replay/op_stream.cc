@@ -178,7 +178,7 @@ std::uint64_t OpStream::late_ns(const Discarding& thread) {
 }
 
 // The thread's next event shows that its last discard has finished. No event follows the last
-// discard of a FITRIM or of the worker, so for these the time decides.
+// discard of a FITRIM or of the worker, so it counts as finished after some time (late_ns).
 void OpStream::end_discards(const Event& event) {
   const auto same = discarding_.find(event.pid);
   if (same != discarding_.end() && event.kind != EventKind::discard_blocks &&
@@ -332,7 +332,7 @@ void OpStream::add_freed(const Freed& freed) {
   freed_.push_back(freed);
 }
 
-// Forgets frees before the oldest pending allocation, or half of all frees if more would remain.
+// Forgets the frees before the oldest pending allocation, but at least half of all frees.
 void OpStream::forget_old_frees() {
   const std::uint64_t oldest = queue_.empty() ? ordinal_ : queue_.front().ordinal;
   const auto later = std::partition_point(freed_.begin(), freed_.end(),

@@ -145,7 +145,7 @@ struct Op {
     // group, start, count: FITRIM looks for free clusters here; request: its number among
     // trim_group operations, from 1
     trim_group,
-    // request: as in discard_blocks. The range sent last has been given back
+    // request: as in discard_blocks. That sender has given back the range that it sent last
     discarded,
     lost,  // events are missing here
   };
@@ -244,8 +244,8 @@ class OpStream {
   [[nodiscard]] std::uint64_t first_stray() const { return first_stray_; }
 
  private:
-  // Freed clusters. Without a journal they can be allocated at once, as can data clusters of files
-  // with data=writeback; otherwise only when the transaction is on disk.
+  // Freed clusters. They can be allocated once the transaction is on disk. Without a journal, and
+  // with data=writeback for data of files, they can be allocated at once.
   struct Freed {
     std::uint64_t ordinal = 0;
     std::uint32_t pid = 0;
@@ -308,7 +308,7 @@ class OpStream {
   std::uint64_t trims_ = 0;
   // Clusters freed by the running and by the committing transaction; at most kWindow of each.
   std::vector<Freed> running_, committing_;
-  std::uint64_t commit_began_ = 0;  // number of the event
+  std::uint64_t commit_began_ = 0;  // number of the event at which the commit began
   std::vector<bool> loaded_;        // groups whose buddy is known to be loaded
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;

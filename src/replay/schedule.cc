@@ -12,7 +12,7 @@ void CommitProgress::add_given(std::uint64_t event, std::uint64_t freed) {
 
 void CommitProgress::add_missing(std::uint64_t event, std::uint64_t freed) {
   if (commits_.empty()) return;
-  // An extent that has not been returned now had not been returned earlier.
+  // An extent that has not been returned by now had not been returned earlier, either.
   std::vector<Point>& missing = commits_.back().missing;
   while (!missing.empty() && missing.back().freed >= freed) missing.pop_back();
   missing.push_back({event, freed});
@@ -27,7 +27,8 @@ std::uint64_t CommitProgress::estimate(std::uint64_t event) const {
   if (next == commits_.begin()) return 0;
   const auto commit = std::prev(next);
   if (commit->end < event || commit->given.empty()) return 0;
-  // The transaction's frees all lie between the beginning of the previous commit and its own.
+  // All frees of the transaction came after the previous commit began and before its own commit
+  // began.
   std::uint64_t least = commit == commits_.begin() ? 0 : std::prev(commit)->begin;
   std::uint64_t most = commit->begin;
   const auto after = std::ranges::upper_bound(commit->given, event, {}, &Point::event);

@@ -82,7 +82,8 @@ class Session {
   // if the run failed.
   [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup);
 
-  // Follows again under the policy that was followed, in the order that was found.
+  // Follows again in the order of allocations that follow() found. `setup` must have the policy of
+  // that run.
   [[nodiscard]] Result<Run> follow_again(const Setup& setup) const;
 
   // Runs the setup with its own decisions from start to end, and compares them with the trace.

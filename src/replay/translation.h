@@ -66,11 +66,11 @@ class Translation {
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
   [[nodiscard]] const FileLayouts& files() const { return files_.all(); }
 
-  // The kernel put `len` blocks of file `ino`, from file block `logical` on, at `block`.
+  // Notes that the kernel put `len` blocks of file `ino`, from file block `logical` on, at `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                      std::uint64_t len);
-  // The kernel put `len` blocks of the file's metadata at `block`. The replay put them at `here`,
-  // or found no place for them (0).
+  // Notes that the kernel put `len` blocks of the file's metadata at `block`. The replay put them
+  // at `here`, or found no place for them (0).
   void recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
                          std::uint64_t len);
 
@@ -78,12 +78,12 @@ class Translation {
   // allocate it, 0 if the replay found no place for it.
   [[nodiscard]] std::uint64_t find(std::uint64_t ino, std::uint64_t block) const;
 
-  // The kernel freed recorded blocks of the file. Forgets them and appends to `out` the ranges to
-  // free in the replay, with neighbours joined.
+  // Call this when the kernel freed recorded blocks of the file. Forgets them and appends to `out`
+  // the ranges to free in the replay, with neighbours joined.
   void free(std::uint64_t ino, const BlockRange& recorded, std::vector<BlockRange>& out);
 
-  // The inode was deleted. Appends the blocks that it still owns in the replay to `out`, and
-  // forgets the file.
+  // Call this when the inode was deleted. Appends the blocks that it still owns in the replay to
+  // `out`, and forgets the file.
   void forget(std::uint64_t ino, std::vector<BlockRange>& out);
 
  private:

@@ -61,7 +61,8 @@ class Evidence {
 
   // Clusters of preallocations that the trace shows.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
-  // If false, a search may have found clusters that had been in a preallocation at the start.
+  // Whether the trace shows any release of a preallocation. If not, a search may have found
+  // clusters that had been in a preallocation at the start.
   [[nodiscard]] bool shows_releases() const { return shows_releases_; }
 
   // Evidence from the trace about a group's free clusters at the start.
