@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kOwnFlags =
     mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
-// Files without extents can only use groups below 2^32 blocks.
+// Files without extents can only use groups below block 2^32.
 std::uint32_t usable_groups(const state::MountedGeometry& geometry) {
   if (geometry.extents) return geometry.groups;
   return std::min<std::uint32_t>(

@@ -47,8 +47,8 @@ class Allocator {
   // Generates the group's buddy unless it is loaded.
   void load_group(std::uint32_t group);
   // Loads the group for a caller that does not allocate: the lazy-init thread, or a read of
-  // mb_groups. The thread reads bitmaps in batches of mb_prefetch groups, starting at group 0, and
-  // generates some of their buddies (ext4_run_li_request, Linux 6.1). A trace without
+  // mb_groups. The lazy-init thread reads bitmaps in batches of mb_prefetch groups, starting at
+  // group 0, and generates some of their buddies (ext4_run_li_request, Linux 6.1). A trace without
   // ext4_prefetch_bitmaps shows only the first group of a batch that is loaded.
   void load_by_others(std::uint32_t group);
   // Counts a buddy of a loaded group that was regenerated because its page had been reclaimed.

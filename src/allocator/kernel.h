@@ -89,7 +89,7 @@ inline constexpr StripeRules kStripe6_8 = {
 
 // The files whose searches use the index. Searches for other files walk from group to group.
 enum class Indexed : std::uint8_t {
-  every_file,       // 5.15.202, 6.1.165, 6.6.128, 6.12.77 and 6.18.10 on
+  every_file,       // from 5.15.202, 6.1.165, 6.6.128, 6.12.77 and 6.18.10 on
   with_extents,     // earlier releases
   without_extents,  // 5.13 to 5.15.32 and RHEL 9.0, where a condition was inverted
 };
@@ -114,13 +114,13 @@ struct GroupRules {
   // True: after a criterion has looked at as many groups as exist, the search enters the next
   // criterion even if that one does not apply to the request (6.5 to 6.18.9).
   bool enters_after_round = false;
-  // When a walk of all groups in the last criterion does not end the search, the kernel increments
-  // the criterion once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to 7.3). If
-  // the search then takes the best extent that it saw, the kernel counts the hit past the end of
-  // s_bal_cX_hits, in s_bal_cX_failed[0].
+  // True: when a walk of all groups in the last criterion does not end the search, the kernel
+  // increments the criterion once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to
+  // 7.3). If the search then takes the best extent that it saw, the kernel counts the hit past the
+  // end of s_bal_cX_hits, in s_bal_cX_failed[0].
   bool counts_past_last = false;
-  // All criteria except the last skip a group whose lock another CPU holds (6.12.77 to 6.12.117,
-  // and 6.17 to 7.3).
+  // True: all criteria except the last skip a group whose lock another CPU holds (6.12.77 to
+  // 6.12.117, and 6.17 to 7.3).
   bool tries_lock = false;
 };
 
@@ -141,7 +141,7 @@ struct GoalRules {
 
 // How a file's extsize affects requests for its blocks.
 struct AlignRules {
-  // Requests for files with an extsize get only aligned blocks (EXT4_MB_FORCE_ALIGN).
+  // True: requests for files with an extsize get only aligned blocks (EXT4_MB_FORCE_ALIGN).
   bool forced = false;
 };
 

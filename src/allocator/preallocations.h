@@ -31,7 +31,7 @@ struct PreallocRules {
   // EXT4_MB_STRICT_CHECK (ext4_mb_discard_preallocations_should_retry). False: it fails (up to
   // 5.7).
   bool retries_strictly = true;
-  // True: at most three searches for one request. False: it searches again as long as
+  // True: at most three searches for one request. False: the search is repeated as long as
   // preallocations could be discarded (5.4 and up to 5.15.70).
   bool tries_thrice = true;
   // True: small files that no program has open for writing use the CPU's locality group

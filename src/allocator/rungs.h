@@ -52,7 +52,7 @@ void restore_goal(Search& search);
 // trim, so it tries the rung for them as well.
 [[nodiscard]] bool trims(const Search& search);
 // The classes of best-avail, each with its trimmed goal. choose_best_avail() is the counterpart for
-// the order lists; each call continues from the goal that the previous call left.
+// the order lists; each call continues with the goal as the previous call trimmed it.
 [[nodiscard]] GroupClasses trimmed_classes(const Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_best_avail(Search& search);
 

@@ -44,8 +44,8 @@ void ReadAhead::at(std::uint32_t at, bool fast) {
 void ReadAhead::finish() {
   state::FsState& state = search_.state;
   const state::MountedGeometry& geometry = state.geometry();
-  // A kernel that finishes only the last batch counts back from the group where the last criterion
-  // started, unless that criterion itself has read a batch.
+  // A kernel that finishes only the last batch goes backwards from the group where the last
+  // criterion started, unless that criterion itself has read a batch.
   std::uint32_t number = rules_.every_batch ? end_ : next_;
   count_ = std::min(count_, state.group_count());
   for (; count_ > 0; --count_) {

@@ -124,8 +124,8 @@ void StepClock::on_pass(std::uint32_t, std::uint32_t count, std::uint32_t) {
   ns_ += std::uint64_t{count} * costs_.look;
 }
 
-// Up to 6.16, kernels hold a list's lock shared while they walk the list; 5.13 to 5.19 hold the
-// lock of the single tree likewise. Later kernels take no lock.
+// Up to 6.16, kernels hold a list's lock shared while they walk the list; 5.13 to 5.19 do the same
+// with the lock of their single tree. Later kernels take no lock.
 void StepClock::on_index(mb::Criterion criterion, std::uint32_t len, std::optional<std::uint32_t>) {
   const state::GroupIndex index = policy_.kernel.groups.index;
   const bool shares = state::has_lists(index);
@@ -154,7 +154,7 @@ void StepClock::on_take(const Extent&) {
     take_found();
 }
 
-// The group's lock is held until the clusters are out of the buddy and the group is in its new
+// The group's lock is held until the clusters are out of the buddy and the group is on its new
 // list.
 void StepClock::take_found() {
   const LockStep let_go = steps_.back();
@@ -177,7 +177,8 @@ void StepClock::end(const Decision& decision, std::uint32_t group) {
     ns_ += searched ? costs_.after_found : costs_.after_mark;
   }
   for (const std::uint32_t from : dropped_) hold(from, false, costs_.drop);
-  // A locality group is locked before its preallocations are searched, until the request ends.
+  // A locality group stays locked from before the search of its preallocations until the request
+  // ends.
   if ((decision.flags & mb::hint_group_alloc) != 0) {
     steps_.insert(steps_.begin(), {kLocality, 0, locality_, What::sleep});
     add_step(kLocality, locality_, What::let_go);

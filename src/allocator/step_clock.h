@@ -26,7 +26,7 @@ struct StepCosts {
   std::uint32_t extent;   // to examine a free extent
   std::uint32_t in_vain;  // to scan a bitmap without success
   std::uint32_t take;  // to take clusters from the buddy and move the group to other lists or sets
-  std::uint32_t load;  // to read a bitmap; making the buddy takes as long again
+  std::uint32_t load;  // to read a bitmap; making the buddy takes equally long
   std::uint32_t drop;  // to remove a preallocation from the group's list
 };
 

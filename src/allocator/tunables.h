@@ -30,9 +30,10 @@ struct Tunables {
   std::uint64_t mb_optimize_scan = 1;    // 1: search by order lists
   std::uint64_t mb_cr1_5_max_trim_order = 3;
   std::uint64_t mb_best_avail_max_trim_order = 3;
-  std::uint64_t extsize = 4;        // blocks; applies to files, not to the file system
-  std::uint64_t extsize_every = 1;  // only inodes whose number is a multiple have an extsize
-  std::uint64_t extsize_trim = 0;   // 1: if no aligned goal is free, search for the request
+  std::uint64_t extsize = 4;  // blocks; applies to files, not to the file system
+  // Only inodes whose number is a multiple of this value have an extsize.
+  std::uint64_t extsize_every = 1;
+  std::uint64_t extsize_trim = 0;  // 1: if no aligned goal is free, search for the requested length
   std::uint64_t possible_cpus = 0;  // CPUs of the machine, not a kernel tunable; 0: unknown
   // For plugin policies (add_own_tunable()). kUnset stands for the default that the plugin gives.
   std::uint64_t own_1 = kUnset, own_2 = kUnset, own_3 = kUnset, own_4 = kUnset;
@@ -83,8 +84,8 @@ struct TunableInfo {
                                                          std::string_view meaning,
                                                          std::uint64_t fallback, std::uint64_t max);
 
-// The value in effect. Use this to read a tunable through its row, since the member of an own
-// tunable may be kUnset.
+// The value in effect. Use this to read a tunable through its row, since the member of a plugin
+// policy's tunable may be kUnset.
 [[nodiscard]] inline std::uint64_t value_of(const Tunables& tunables, const TunableInfo& info) {
   const std::uint64_t value = tunables.*(info.member);
   return info.own && value == Tunables::kUnset ? info.fallback : value;

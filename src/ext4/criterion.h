@@ -65,7 +65,7 @@ struct CriterionRow {
   std::string_view section = {};      // in mb_stats, Linux 6.1; e4replay uses it for all kernels
   std::string_view section_6_5 = {};  // in mb_stats, Linux 6.5 and later
   bool suggests = false;              // mb_stats has bad_suggestions for it, on kernels with lists
-  bool trims = false;                 // a search may shorten its goal in it
+  bool trims = false;                 // it may shorten the goal of a search
 
   // Its representation in traces and binary records, by kernel: numbers, or words (enum criteria in
   // fs/ext4/ext4.h). Empty or -1 if that kernel lacks the criterion or a word for it.

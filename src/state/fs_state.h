@@ -249,8 +249,8 @@ class FsState {
   void clear_block_uninit(std::uint32_t group) {
     if (group < geometry_.groups && groups_[group].block_uninit) write_first_bitmap(groups_[group]);
   }
-  // Does the same for the group in which the inode was created, and marks its bitmap as read, since
-  // __ext4_new_inode generates it in memory.
+  // Does the same for the group in which the inode was created. Also marks the group's bitmap as
+  // read, since __ext4_new_inode generates it in memory.
   void note_made(std::uint64_t ino);
 
   [[nodiscard]] std::uint32_t groups_loaded() const { return loaded_; }

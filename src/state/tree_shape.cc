@@ -6,8 +6,8 @@
 namespace e4r::state {
 namespace {
 
-// A bound on the depth: twice the number of black nodes on a path of a tree that has one element
-// for each possible number.
+// The largest depth that is accepted: twice the number of black nodes on a path of a tree that has
+// one element for each possible number.
 constexpr int kDeepest = 72;
 
 // The number of black nodes on each path from here to a missing child; -1 if this is not a

@@ -77,7 +77,8 @@ inline constexpr std::size_t kFrameBytes = 16;
 // The checksum of a frame: over the first kFrameBytes - 4 bytes of `head`, then over `stored`, the
 // payload as stored.
 [[nodiscard]] std::uint32_t frame_sum(std::string_view head, std::string_view stored);
-// Extends the checksum of all frames so far by one more frame's checksum. The first `chain` is 0.
+// Adds a frame's checksum to `chain`, the checksum over the checksums of all earlier frames. The
+// first `chain` is 0.
 [[nodiscard]] std::uint32_t extend_chain(std::uint32_t chain, std::uint32_t sum);
 
 // Limits the ratio of unpacked to stored bytes. Real recordings unpack to at most 81 times their

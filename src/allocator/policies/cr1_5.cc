@@ -94,7 +94,7 @@ std::optional<std::uint32_t> choose_cr1_5(Search& search) {
     std::uint64_t len = search.stripe == 0 ? least : least / search.stripe * search.stripe;
     len = std::max(len, shortest);
     if (std::max<std::uint64_t>(least, len) >= search.goal_len)
-      continue;  // CR1 has searched for that
+      continue;  // CR1 has already searched for this length
     search.goal.len = static_cast<std::uint32_t>(len);
     const std::uint32_t list = state::average_list(geometry.orders(), least);
     if (const auto group = find_in_average_list(search, list, mb::Criterion::cr1_5, kMaxLook)) {

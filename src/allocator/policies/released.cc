@@ -154,8 +154,8 @@ constexpr Kernel k6_17 = [] {
 constexpr std::array kEl8Releases = {ReleaseRange{{4, 18, 0}, {5, 4, 243}}};
 constexpr std::array k5_4_244Releases = {ReleaseRange{{5, 4, 244}, {5, 4, 273}}};
 constexpr std::array k5_4_274Releases = {ReleaseRange{{5, 4, 274}, {5, 4, kAnyPatch}}};
-// Kernels from 5.13 on also walk if mounted with mb_optimize_scan=0. Before 6.0, nothing shows the
-// option to userspace.
+// Kernels from 5.13 on also walk if mounted with mb_optimize_scan=0. Before 6.0, userspace cannot
+// see whether the option is set.
 constexpr std::array k5_10_0Releases = {ReleaseRange{{5, 9, 0}, {5, 10, 180}},
                                         ReleaseRange{{5, 11, 0}, {5, 15, 112}},
                                         ReleaseRange{{5, 16, 0}, {5, 19, kAnyPatch}}};

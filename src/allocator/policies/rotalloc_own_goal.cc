@@ -7,7 +7,8 @@
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-// kernel/lab/experiments/rotalloc-own-goal.patch. No recording of such a kernel exists.
+// The patch is kernel/lab/experiments/rotalloc-own-goal.patch. No recording of such a kernel
+// exists.
 constexpr std::string_view kOwnGoalCode =
     "Linux 7.3.4 with a patch of its own: 668,646 decisions of the bundled captures";
 

@@ -67,7 +67,7 @@ struct DatHeader {
   std::vector<Buffer> buffers;
   std::string release;  // the kernel's release, such as "6.1.0-18-amd64"; empty: unknown
   TimeRule time;
-  std::uint64_t overwritten = 0;  // events that did not fit, according to the kernel
+  std::uint64_t overwritten = 0;  // events that the buffer had no room for, as the kernel counts
 };
 
 // Reads the head of a file in memory. Every CPU's part lies inside the file, and no two parts

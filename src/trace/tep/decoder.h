@@ -78,14 +78,14 @@ class RecordDecoder {
   enum class Outcome : std::uint8_t { event, other, malformed };
 
   // Missing formats are not an Error (see knows()). The format of a needed event is an Error if it
-  // lacks a field that every known kernel has, or if its criteria cannot be determined. The
-  // records of an event that is not needed then count as malformed. `declared` is the kernel
-  // according to the user, or unknown.
+  // lacks a field that every known kernel has, or if its criteria cannot be determined. If such an
+  // event is not needed, its records count as malformed. `declared` is the kernel according to the
+  // user, or unknown.
   [[nodiscard]] static Result<RecordDecoder> create(std::span<const EventFormat> formats,
                                                     bool big_endian,
                                                     Generation declared = Generation::unknown,
                                                     KindSet needed = KindSet::all());
-  // Does the same with the formats that `tep` holds at present. `tep` is not needed afterwards.
+  // Does the same with the formats that `tep` currently has. `tep` is not needed afterwards.
   [[nodiscard]] static Result<RecordDecoder> create(tep_handle& tep,
                                                     Generation declared = Generation::unknown);
 

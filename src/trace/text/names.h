@@ -54,7 +54,7 @@ class CriterionReader {
   [[nodiscard]] bool read(LineCursor& scan, mb::Criterion& criterion);
   // Converts a number.
   [[nodiscard]] mb::Criterion read_number(unsigned number);
-  // Reads a number that has no name on a kernel that prints names.
+  // Converts a number for which a kernel that prints names has no name.
   [[nodiscard]] mb::Criterion read_unnamed(unsigned number);
   // Converts a name. Returns false if it does not begin with "CR".
   [[nodiscard]] bool read_name(std::string_view word, mb::Criterion& criterion);
