@@ -115,7 +115,7 @@ Tables tables_of(const std::vector<Row>& all) {
 struct Made {
   std::mutex making;
   std::vector<Row> added;
-  // by the number of criteria that policy files have defined, and the number of rows added
+  // The key is the number of criteria that policy files have defined, and the number of rows added.
   std::map<std::pair<std::size_t, std::size_t>, Tables> all;
 };
 

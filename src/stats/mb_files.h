@@ -35,14 +35,14 @@ struct KnownCounters {
   struct PerCriterion {
     Count hits, groups_considered, extents_scanned, useless_loops, bad_suggestions;
   };
-  // Criterion::past_last has only hits. No mb_stats prints them.
+  // Criterion::past_last has only hits, which the kernel's mb_stats does not print.
   std::array<PerCriterion, mb::kCriteria> by_criterion = {};
   Count requests, success, groups_scanned, extents_scanned, goal_hits, stream_goal_hits,
       len_goal_hits, order2_hits, breaks, lost, buddies_generated, preallocated, discarded;
 
   // The sum over the criteria for which it is known; empty if it is known for none.
   [[nodiscard]] Count groups_considered() const;
-  // Takes the counters of `other` that are unknown here.
+  // Copies the counters that are unknown here from `other`.
   void add_missing(const KnownCounters& other);
   // Subtracts the counters of `other` from those that are known on both sides.
   void subtract(const KnownCounters& other);

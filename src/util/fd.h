@@ -40,7 +40,7 @@ class Fd {
 // cannot be made, the Fd is -1 and errno says why.
 [[nodiscard]] Fd memory_file(const char* label, std::uint64_t bytes);
 
-// Writes all bytes, in as many calls as that takes. Returns 0 or an errno.
+// Writes all bytes, with as many system calls as needed. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
 // Like write_all(), but writes at `offset`.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);

@@ -114,9 +114,9 @@ class Output {
   [[nodiscard]] static Result<Output> create(const OutputName& name,
                                              OutputKind kind = OutputKind::stream,
                                              const NewFile& file = {});
-  // Creates a file that has its name from the start, so that others can read it while it grows. It
-  // is locked (flock) during that time, and stays even without commit(). Fails if a file of that
-  // name exists. A stream is written to directly, without waiting for a FIFO's reader.
+  // Creates a file that has its name from the start, so that others can read it while it grows. The
+  // file is locked (flock) while it grows, and is kept even without commit(). Fails if a file of
+  // that name exists. A stream is written to directly, without waiting for a FIFO's reader.
   [[nodiscard]] static Result<Output> create_growing(const OutputName& name);
   Output(Output&& other) noexcept;
   Output& operator=(Output&& other) noexcept;

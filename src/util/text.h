@@ -46,9 +46,9 @@ struct Character {
 // The string with U+FFFD in place of each byte that is not UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-// Makes a foreign string (a name, a command, a mount point) safe within a line. Characters that a
-// terminal would obey (is_obeyed) and bytes that are not UTF-8 become "\n", "\t", "\r" or "\xHH"
-// byte by byte. Other characters stay as they are.
+// Makes a foreign string (a name, a command, a mount point) safe to print within a line. Characters
+// that a terminal would obey (is_obeyed) and bytes that are not UTF-8 become "\n", "\t", "\r" or
+// "\xHH" byte by byte. Other characters stay as they are.
 [[nodiscard]] std::string escape(std::string_view text);
 
 // Like escape(), but keeps newlines.
