@@ -198,7 +198,8 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   if (!std::exchange(walked_, false)) {
     read_ahead_.begin(group);
     const std::uint64_t linear = search_.tunables.mb_max_linear_groups;
-    // From the third round on, the kernel only counts.
+    // A walk may go around all groups many times. Beyond two rounds, the kernel's visits only
+    // count, so whole rounds are added to the counter instead.
     const std::uint64_t real = std::min<std::uint64_t>(linear, 2ull * groups + linear % groups);
     for (std::uint64_t i = 0; i < real; ++i, step(group)) {
       visit(rung, group);

@@ -72,7 +72,7 @@ class GroupSearch {
   const StripeRules& stripes_;
   ReadAhead read_ahead_;
   bool indexed_;              // searches for this file may use the index, if there is one
-  bool walked_ = false;       // the linear part of the next rung has already been walked
+  bool walked_ = false;       // the previous rung has already done the next rung's walk
   bool after_round_ = false;  // the next rung runs even if it does not apply to the request
 };
 

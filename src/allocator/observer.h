@@ -43,7 +43,7 @@ class SearchObserver {
   virtual void on_group(const Search&, const Rung&, const state::Group&) {}
   // A walk skipped `count` groups, starting at `group`, each with fewer than `least` free clusters.
   virtual void on_pass(std::uint32_t /*group*/, std::uint32_t /*count*/, std::uint32_t /*least*/) {}
-  // The search met the group on a list and passed over it because it is not good enough.
+  // The search found the group on a list but skipped it because it is not good enough.
   virtual void on_listed(const Search&, const state::Group&) {}
   // The rung asked the order lists, or one class of groups, for a goal of `len` clusters. `group`
   // is the answer; nullopt if there is no further group.
@@ -53,7 +53,8 @@ class SearchObserver {
   virtual void on_extent(const Extent&, bool /*best*/) {}
   // The scan of a group is over; `found` counts the extents that the search has examined so far.
   virtual void on_scan(const state::Group&, std::uint32_t /*found*/) {}
-  // The search took clusters out of the buddy: during a scan, or after on_goal or on_return.
+  // The search took clusters out of the buddy. This happens during a scan, or after on_goal or
+  // on_return.
   virtual void on_take(const Extent&) {}
   // The group's buddy was generated. Groups that share a page are reported one after the other.
   virtual void on_load(std::uint32_t /*group*/) {}

@@ -39,7 +39,7 @@ struct DecisionInputs {
   bool on_closing_cpu = false;
   PassedOver passed_over = {};  // GroupRules::tries_lock
   // For a stream: the request whose search set the stream goal that this request read
-  // (Search::goes_on_from). Another search may have moved the goal meanwhile.
+  // (Search::goes_on_from). Another search may have moved the goal since then.
   std::uint64_t goes_on_from = kLatestGoal;
 };
 

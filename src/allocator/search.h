@@ -278,12 +278,12 @@ class ReadAhead {
  public:
   ReadAhead(Search& search, const ReadAheadRules& rules) : search_(search), rules_(rules) {}
 
-  // A rung begins at `group`.
+  // Call this when a rung begins at `group`.
   void begin(std::uint32_t group);
-  // The search looks at `group`. If read-ahead continues there, reads the next batch. In a fast
-  // rung (`fast`) it does so only until mb_prefetch_limit bitmaps have been read.
+  // Call this when the search looks at `group`. If read-ahead continues at that group, reads the
+  // next batch. In a fast rung (`fast`), reads only until mb_prefetch_limit bitmaps have been read.
   void at(std::uint32_t group, bool fast);
-  // The search is over: generates the buddies of the last batch, backwards.
+  // Call this when the search is over. Generates the buddies of the last batch, backwards.
   void finish();
   // Whether a look at a group can still trigger read-ahead.
   [[nodiscard]] bool pending() const;

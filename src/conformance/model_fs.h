@@ -97,8 +97,8 @@ struct Thread {
 };
 
 // Writes the trace that a kernel with the same decisions as an Allocator would write. For an
-// allocation, it has the request event before the decision, the event of a new preallocation where
-// it takes effect, then the closing event and the answer. Events of other threads may come in
+// allocation, the trace has the request event before the decision, the event of a new preallocation
+// where it takes effect, then the closing event and the answer. Events of other threads may come in
 // between.
 class KernelTraceWriter {
  public:

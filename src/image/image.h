@@ -37,7 +37,7 @@ struct Features {
 // The contents of the superblock, checked for consistency: counts agree with each other and with
 // the file size, shifts are in range, divisors are not zero.
 struct SuperblockInfo : Geometry {
-  std::uint64_t clusters_count = 0;  // sum over all groups
+  std::uint64_t clusters_count = 0;  // number of clusters in all groups
   std::uint32_t inodes_count = 0;
   std::uint32_t inode_size = 0;
   std::uint32_t itable_blocks_per_group = 0;

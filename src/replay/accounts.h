@@ -278,7 +278,7 @@ class CostProfile final : public Account {
 // order of their decisions; the blocks of one allocation are in file order. Allocations are counted
 // as they happen, so files that are later deleted are included.
 struct WriteOrder final : public Account {
-  std::uint64_t allocations = 0;  // of file data
+  std::uint64_t allocations = 0;  // allocations of file data
   std::uint64_t adjacent = 0;     // began on the device where the previous allocation ended
   std::uint64_t neighbours = 0;   // pairs of consecutive blocks of a file
   std::uint64_t in_order = 0;     // neighbours between which no other block was handed out

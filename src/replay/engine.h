@@ -69,8 +69,8 @@ class Engine {
   // shows the buddies of groups that were not loaded before.
   void load_all_groups();
   // From now on, the locality group of `cpu` serves requests, or that of the recorded CPU if `cpu`
-  // is empty. `held` are the locks that other CPUs hold meanwhile, or null; it must outlive the
-  // requests.
+  // is empty. `held` are the locks that other CPUs hold during the requests, or null. It must
+  // outlive the requests.
   void serve_on(std::optional<std::uint16_t> cpu, const allocator::HeldLocks* held = nullptr) {
     cpu_ = cpu;
     held_ = held;

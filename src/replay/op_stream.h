@@ -130,7 +130,7 @@ struct Op {
     discard_inode,  // ino, count (0: all)
     load_group,     // group; loaded by a thread that was not allocating
     reload_group,   // group; its buddy was loaded before and had been reclaimed
-    reclaim_group,  // group; the same, but the search of the next allocation loads it again
+    reclaim_group,  // group; like reload_group, but the search of the next allocation loads it
     prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
     allocate_inode,   // ino, mode
     free_inode,       // ino

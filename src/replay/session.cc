@@ -326,7 +326,8 @@ Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
 Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside) {
   E4R_TRY(Followed out, follow_as<OrderSearch>(recorded, beside));
   first_pass_ = {out.run.engine->agreement().differing(), out.run.engine->hash().value()};
-  // A decision that shows the order of the lists at the start can also correct earlier decisions.
+  // A decision that shows the order of the lists at the start can also correct earlier decisions,
+  // so the trace is followed again.
   constexpr int kMostPasses = 20, kMostInVain = 2;
   int in_vain = 0;
   for (int pass = 1; warm_ && pass < kMostPasses && in_vain < kMostInVain; ++pass) {

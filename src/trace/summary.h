@@ -47,7 +47,7 @@ struct DeliveredCounts {
   std::uint64_t requests_with_inputs = 0;   // request_blocks with i_size and i_writecount
   // Stream searches whose goal has a group but no start, as on Linux 6.17 and later.
   std::uint64_t streams_without_start = 0;
-  std::uint64_t lost_events = 0;     // sum over the markers
+  std::uint64_t lost_events = 0;     // number of lost events, summed over the markers
   std::uint64_t lost_uncounted = 0;  // markers without a number of lost events
 
   [[nodiscard]] std::uint64_t count(EventKind kind) const {

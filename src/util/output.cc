@@ -76,7 +76,7 @@ Result<OutputPlace> follow(const std::string& name) {
     place.target = link_target(place.target);
     if (place.target.empty()) return cannot_write(name, ENOENT);
   }
-  if (!there) return cannot_write(name, EAGAIN);  // the file has been created meanwhile
+  if (!there) return cannot_write(name, EAGAIN);  // the file was created since stat()
   const bool found = file_id(place.st) == file_id(behind);
   place.st = behind;
   place.is = S_ISREG(behind.st_mode) ? OutputPlace::Is::regular : OutputPlace::Is::opened;
