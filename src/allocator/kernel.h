@@ -104,7 +104,7 @@ struct GroupRules {
   // order of arrival (ext4_mb_choose_next_group, 6.1), or sets in ascending order
   // (ext4_mb_scan_groups, 6.12.117).
   state::GroupIndex index;
-  // True: list searches also skip groups that the inode may not use (groups beyond 2^32 blocks, for
+  // True: list searches also skip groups that the inode may not use (groups beyond block 2^32, for
   // files without extents). In 6.1, only the walk skips them. Set searches always skip them.
   bool lists_bounded;
   Indexed indexed;

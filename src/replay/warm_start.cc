@@ -344,7 +344,7 @@ class Evidence {
     found_.push_back(piece);
   }
 
-  // In clusters. Normalization sets a goal to at most 8 MiB (6.1: ext4_mb_normalize_request).
+  // In clusters. Normalisation makes goals of at most 8 MiB (6.1: ext4_mb_normalize_request).
   static constexpr std::uint32_t kLongestPrealloc = 2048;
 
   // More stream goals than any kernel keeps. One inode for each residue modulo this number is
