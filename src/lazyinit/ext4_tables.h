@@ -25,13 +25,13 @@ struct Descriptor {
   std::uint16_t flags = 0;                  // EXT2_BG_*
 };
 
-// All descriptors, and which of their blocks have changed. Not thread-safe.
+// All group descriptors in memory. Remembers which of their blocks have changed. Not thread-safe.
 class Descriptors {
  public:
-  // Has no descriptors yet. The superblock must outlive the object.
+  // Creates an object without descriptors. The superblock must outlive it.
   explicit Descriptors(const Superblock& super);
-  // Reads the descriptors in as few calls as possible, at most 2 MiB at a time. With meta_bg, one
-  // call for each block.
+  // Reads the descriptors in as few calls as possible, at most 2 MiB at a time. With meta_bg, each
+  // block takes one call.
   [[nodiscard]] static Result<Descriptors> read(Target& target, const Superblock& super);
 
   [[nodiscard]] std::uint32_t count() const { return super_->groups; }
@@ -47,12 +47,12 @@ class Descriptors {
   // Recomputes the checksum after the features of the superblock have changed.
   void recompute_checksum(std::uint32_t group);
 
-  // Writes the blocks that have changed, adjacent ones in one call. Does not sync.
-  // With `copies`, writes their copies, too.
+  // Writes the blocks that have changed, adjacent ones in one call. Does not sync. With `copies`,
+  // also writes their backup copies.
   [[nodiscard]] Status write(Target& target, bool copies = false);
-  // Returns the copies of the descriptor blocks: blocks in the places that the layout gives, if
-  // they name the same places of bitmaps and tables. In a damaged file system anything may be in
-  // those places.
+  // Returns the backup copies of the descriptor blocks. The layout determines where copies should
+  // be. In a damaged file system these places may contain anything, so a block there counts as a
+  // copy only if its descriptors give the same places of bitmaps and tables.
   struct Copy {
     std::uint64_t block = 0;             // file-system block
     std::uint32_t first = 0, count = 0;  // descriptor blocks that the copy contains
@@ -73,8 +73,8 @@ class Descriptors {
   std::vector<bool> changed_;  // for each descriptor block
 };
 
-// Internal to src/lazyinit: the result of Tables::open(), with further functions for enable and
-// disable.
+// The class of the object that Tables::open() returns. It has further functions, which enabling and
+// disabling lazy initialisation needs. Internal to src/lazyinit.
 
 class Ext4Tables final : public Tables {
  public:
@@ -99,7 +99,8 @@ class Ext4Tables final : public Tables {
 
   [[nodiscard]] const Superblock& super() const { return super_; }
   [[nodiscard]] Descriptor descriptor(std::uint32_t group) const { return descriptors_.get(group); }
-  // The places of the tables, the bitmaps, and the superblock and descriptors with all copies.
+  // Returns the byte ranges of the tables, the bitmaps, and all copies of the superblock and the
+  // descriptors.
   [[nodiscard]] std::vector<ByteRange> metadata() const;
   // Changes memory only: sets a group's flags (EXT2_BG_*) and number of unused inodes.
   void set_group(std::uint32_t group, std::uint16_t flags, std::uint32_t unused);

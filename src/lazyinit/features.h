@@ -19,12 +19,12 @@ namespace e4r::lazyinit {
 // Returns no Error for a file system without an orphan file.
 [[nodiscard]] Status orphan_file_readable(Target& target);
 
-// Gives each block of the orphan file the checksum that the features require, or clears it; then
-// syncs. Refuses blocks that do not look like an orphan file.
+// Sets the checksum of each block of the orphan file if the features require one, and clears it
+// otherwise. Then syncs. Refuses blocks that do not look like an orphan file.
 [[nodiscard]] Status renew_orphan_checksums(Target& target);
 
 // Refuses a file system that was not checked since its last mount (s_lastcheck < s_mtime), as
-// tune2fs does. Trusting bitmaps requires such a check.
+// tune2fs does. Without such a check the bitmaps cannot be trusted.
 [[nodiscard]] Status freshly_checked(Target& target);
 
 // Refuses if record_unused() would refuse an inode bitmap, with the same Error. Call it before
@@ -38,31 +38,33 @@ namespace e4r::lazyinit {
 // that has descriptor checksums.
 [[nodiscard]] Status add_group_checksums(Target& target);
 
-// When tune2fs turns on checksums, it flags every table ITABLE_ZEROED and counts no inode as
-// unused. e2fsck then finds unused inodes, among them deleted ones. So this must be called before
-// tune2fs: it returns which groups are flagged (none, without group checksums).
+// Returns for each group whether it is flagged ITABLE_ZEROED. Without group checksums, all values
+// are false. Must be called before tune2fs turns on checksums, because tune2fs then flags every
+// table and counts no inode as unused. Those flags become wrong when e2fsck counts inodes as
+// unused, since some of these are deleted inodes and not zeros.
 [[nodiscard]] Result<std::vector<bool>> read_zeroed_flags(Target& target);
-// After tune2fs, clears the flag of all other groups, durably, also in the copies of their
-// descriptors. The file system may be unclean, since tune2fs may ask for e2fsck.
+// Must be called after tune2fs. Clears the flag of all groups that are not in `flagged`, also in
+// the copies of their descriptors, and makes that durable. Accepts an unclean file system, because
+// tune2fs may have asked for e2fsck.
 [[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);
 // Whether tune2fs has asked for e2fsck.
 [[nodiscard]] Result<bool> unclean(Target& target);
 
 struct Enabled {
-  std::uint64_t inode_uninit = 0;   // groups that have the flag now
-  std::uint64_t unused_inodes = 0;  // counted as never used, in all groups
+  std::uint64_t inode_uninit = 0;   // groups that have INODE_UNINIT now
+  std::uint64_t unused_inodes = 0;  // inodes counted as never used, in all groups
   std::uint64_t zeroed = 0;         // groups with ITABLE_ZEROED
   std::uint64_t to_zero = 0;        // bytes of tables that are left to be zeroed
 };
 
 // Derives INODE_UNINIT and bg_itable_unused of every group from its inode bitmap: the inodes after
 // the last used or reserved one are unused. Clears ITABLE_ZEROED of groups whose unused part grows,
-// because the added part contains deleted inodes. With `probe`, sets it for groups that read as
-// zeros. Keeps BLOCK_UNINIT. The file system needs descriptor checksums.
+// because the added part contains deleted inodes. With `probe`, sets ITABLE_ZEROED for groups whose
+// unused part reads as zeros. Keeps BLOCK_UNINIT. The file system needs descriptor checksums.
 //
-// Refuses a bitmap with a wrong checksum, or whose number of free inodes differs from its
-// descriptor's. Nothing has been written in that case. inode_bitmaps_agree() makes the same check
-// in advance.
+// Refuses a bitmap that has a wrong checksum, or whose number of free inodes differs from the
+// number in the descriptor. In that case nothing has been written. inode_bitmaps_agree() makes the
+// same check in advance.
 [[nodiscard]] Result<Enabled> record_unused(Target& target, bool probe);
 
 // Refuses unless write_out_groups() can read every bitmap. Call it before anything is written.
@@ -70,7 +72,7 @@ struct Enabled {
 
 // The steps that remove lazy initialisation from a file system, in this order. The file system is
 // consistent between any two steps, and after a crash within one. Before the first step, every
-// unused part of a table must be zero (zero_tables()) and every flag must be true
+// unused part of a table must be zero (zero_tables()), and every ITABLE_ZEROED flag must be correct
 // (verify_tables()).
 
 // Zeroes the never-used inodes that share a block with the last used inode. The kernel and

@@ -13,16 +13,16 @@
 namespace e4r::lazyinit {
 
 // The ways of zeroing, tried in this order. A test or a benchmark can turn some off.
-//
-//   file    Holes are left alone: they read as zeros and should stay holes. Data becomes zero
-//           by FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by
-//           FALLOC_FL_PUNCH_HOLE (tmpfs has only that), else by writing.
+//   file    Holes are left alone: they read as zeros and should stay holes. Data is zeroed by
+//           FALLOC_FL_ZERO_RANGE, which keeps the file's blocks. Where that is not supported, it
+//           is zeroed by FALLOC_FL_PUNCH_HOLE (tmpfs has only that), and otherwise by writing.
 //   device  BLKZEROOUT. The kernel sends WRITE ZEROES if the device has it, else it writes
-//           zero pages (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c). Zeroed reports
-//           which, as queue/write_zeroes_max_bytes in sysfs says.
+//           zero pages (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c). Zeroed::method says
+//           which of the two it was, according to queue/write_zeroes_max_bytes in sysfs.
 //
-// Punching uses FALLOC_FL_PUNCH_HOLE for both. For a device the kernel sends WRITE ZEROES that may
-// unmap, and fails if the device has no such command (blkdev_fallocate, Linux 6.1 block/fops.c).
+// Punching uses FALLOC_FL_PUNCH_HOLE for files and devices. For a device the kernel sends a WRITE
+// ZEROES that may unmap the blocks. The call fails if the device does not have this command
+// (blkdev_fallocate, Linux 6.1 block/fops.c).
 struct Means {
   bool zero_range = true;
   bool punch_hole = true;
@@ -67,7 +67,7 @@ class FileTarget : public Target {
   Fd fd_;
   std::uint64_t size_ = 0;
   bool device_ = false;
-  bool write_zeroes_ = false;  // the device has the command
+  bool write_zeroes_ = false;  // the device has the WRITE ZEROES command
   std::atomic<bool> zero_range_{true};
   std::atomic<bool> punch_hole_{true};
   std::atomic<bool> zeroout_{true};

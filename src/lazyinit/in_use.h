@@ -23,14 +23,14 @@ struct LockHolder {
   std::string pid;
   std::string command;
 
-  // Whether the lock will soon be released. udev locks a device only briefly, and an exiting
-  // process keeps its lock longer than its command line.
+  // Whether the lock will soon be released. That is so for udev, which locks a device only briefly,
+  // and for an exiting process, which loses its command line before its lock.
   [[nodiscard]] bool ends_soon() const;
   // "process 12 (qemu-system-x86_64 -drive ...)"
   [[nodiscard]] std::string text() const;
 };
 
-// A process that has a lock on the inode.
+// Returns a process that has a lock on the inode.
 [[nodiscard]] LockHolder holder_of(const struct stat& st, LockKind kind);
 
 // Whether this process or one of its ancestors has an exclusive lock on the whole inode (flock(1),
@@ -41,15 +41,16 @@ struct LockHolder {
 // Keeps other programs that lock a file system from changing it at the same time. Two locks are
 // taken on the image's inode, so the name of the image does not matter: flock(2), and fcntl(2)
 // (F_OFD_SETLK) on all bytes, which QEMU takes and respects. For a block device, the node that
-// DEVNAME in sysfs names is locked. For a partition, flock(2) on its whole disk comes first, as
-// systemd's convention requires (https://systemd.io/BLOCK_DEVICE_LOCKING); udev does not open the
-// disk meanwhile. A disk without a node, or whose node may not be opened, is not locked.
+// DEVNAME in sysfs names is locked. For a partition, its whole disk is locked first, by flock(2),
+// as systemd's convention requires (https://systemd.io/BLOCK_DEVICE_LOCKING). udev does not open a
+// disk that is locked in this way. A disk is left unlocked if it has no node or if this process may
+// not open the node.
 //
 // A lock of an ancestor process counts as ours: `flock DEV` and `udevadm lock -d DEV` run a command
 // under a lock that they hold.
 //
-// Child programs that are started meanwhile inherit the lock. It is released when the last of them
-// ends.
+// Programs that this process starts while it holds the lock inherit it. The lock is released when
+// the last of them has ended.
 class ImageLock {
  public:
   // Holds no lock, for commands that change nothing.
@@ -62,17 +63,18 @@ class ImageLock {
   Fd disk_, fd_;
 };
 
-// The use of a file system by a mount or another program, so its bytes must not be changed.
+// Says that a mount or another program uses a file system, so its bytes must not be changed.
 struct InUse {
-  bool mounted = false;  // in the mount namespace of this process, under this name
-  Error refusal;         // names the user and says what to do
+  bool mounted = false;  // mounted under this name in the mount namespace of this process
+  Error refusal;         // says who uses the file system and what to do
 };
 
-// Looks for a mount (ext2fs_check_if_mounted), for a loop device that shows the bytes (for a loop
-// device: another one on the same file), and for a program that has the block device open
-// exclusively. A mount in any mount namespace also opens it exclusively. For the last check the
-// device is opened with O_EXCL, so this process must not have it open that way. A path that does
-// not exist is not in use. Returns an Error if it is unknown whether the path is mounted.
+// Looks for a mount (ext2fs_check_if_mounted), for a loop device on the file (if the path is a loop
+// device, for another one on the same file), and for a program that has the block device open
+// exclusively. The last check finds mounts in every mount namespace, because a mount opens its
+// device exclusively. It opens the device with O_EXCL, so this process must not have it open that
+// way. A path that does not exist is not in use. Returns an Error if it is unknown whether the path
+// is mounted.
 [[nodiscard]] Result<std::optional<InUse>> find_use(const std::string& path);
 
 // Refuses a file system that is in use.

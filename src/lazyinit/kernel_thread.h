@@ -41,12 +41,13 @@ struct InitItable {
 // kernel ignores all options of the superblock if it cannot parse one word.
 [[nodiscard]] Result<InitItable> parse_init_itable(std::string_view text);
 
-// The setting in a comma-separated list of options. The last such word counts, as at mount. Returns
-// an Error for a word that the kernel cannot parse, because the kernel then ignores the whole list.
+// Returns the setting in a comma-separated list of options. If several words set it, the last one
+// counts, as when the kernel mounts. Returns an Error for a word that the kernel cannot parse,
+// because the kernel then ignores the whole list.
 [[nodiscard]] Result<InitItable> init_itable_of(std::string_view mount_options);
 
-// Removes all such words from `mount_options` and appends `wanted` (nothing for Kind::unset).
-// Returns an Error if the text gets longer than kMountOptionsMax.
+// Removes all words that set the thread from `mount_options` and appends `wanted` (nothing for
+// Kind::unset). Returns an Error if the text gets longer than kMountOptionsMax.
 [[nodiscard]] Result<std::string> with_init_itable(std::string_view mount_options,
                                                    const InitItable& wanted);
 
@@ -64,9 +65,10 @@ struct MountedAt {
 
 // Reads the mount's option for the thread that zeroes tables (/proc/fs/ext4/DEVICE/options).
 [[nodiscard]] Result<InitItable> thread_option(const MountedAt& mounted);
-// Remounts with this option. All other options and flags of the mount stay (fspick and fsconfig;
-// since Linux 5.17 ext4 accepts single options). The thread starts within five seconds, or
-// continues with its next group (ext4_register_li_request, Linux 6.1 super.c).
+// Remounts with this option. All other options and flags of the mount stay as they are, because
+// fspick and fsconfig change a single option, which ext4 accepts since Linux 5.17. The thread
+// starts within five seconds, or continues with its next group (ext4_register_li_request, Linux 6.1
+// super.c).
 [[nodiscard]] Status set_thread_option(const MountedAt& mounted, const InitItable& wanted);
 
 // Whether the kernel's thread is running for any file system. cannot_tell: this process sees no

@@ -13,7 +13,7 @@
 
 namespace e4r::lazyinit {
 
-// Runs a command without effect (--dry-run). Reads go through to `below`, which may be open
+// Lets a command run without effect (--dry-run). Reads go through to `below`, which may be open
 // read-only. Writes stay in memory, and later reads see them. Each 4 KiB written takes 4 KiB of
 // memory; zeroed ranges take almost none.
 class ScratchTarget final : public TargetOver {
@@ -40,35 +40,36 @@ class ScratchTarget final : public TargetOver {
 
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> zeros_;          // offset -> end, disjoint
-  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by offset; they hide zeros_
+  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by offset; they override zeros_
 };
 
-// A target that saves the contents that it overwrites in a file for e2undo(8), by libext2fs's undo
-// I/O manager. The file grows by the old contents of every block that is written or zeroed, except
-// zeroed ranges that already read as zeros. Writes are serialised, so threads gain nothing. Only
-// one such target may exist in a process.
+// Returns a target that saves what it overwrites in an undo file for e2undo(8). It uses libext2fs's
+// undo I/O manager. The file grows by the old contents of every block that is written or zeroed,
+// except zeroed ranges that already read as zeros. Writes are serialised, so several threads are no
+// faster than one. Only one such target may exist in a process.
 //
 // Returns an Error if `file` exists.
 [[nodiscard]] Result<std::unique_ptr<Target>> keep_undo(std::unique_ptr<Target> below,
                                                         const std::string& file);
 
-// Continues an undo file that another program has made for this file system, if nothing was written
-// since. e2undo then undoes the changes of both. The Error says why libext2fs cannot continue the
-// file; nothing has been written in that case.
+// Continues an undo file that another program has made for this file system. Nothing may have been
+// written to the file system since. e2undo then undoes the changes of both. The Error says why
+// libext2fs cannot continue the file; nothing has been written in that case.
 [[nodiscard]] Result<std::unique_ptr<Target>> go_on_with_undo(std::unique_ptr<Target> below,
                                                               const std::string& file);
 
 // Wraps a target for writing to a file system that other hosts may see. With multiple-mount
-// protection (feature mmp), libext2fs marks the MMP block like a checker as long as the object
-// lives. Marking takes twice the block's check interval, 11 seconds by default. Each sync() checks
-// that no other host has marked the block meanwhile. Without mmp, or without a valid superblock,
-// returns `below`.
+// protection (feature mmp), libext2fs marks the MMP block as a checker would, for as long as the
+// object lives. Marking takes twice the block's check interval, 11 seconds by default. Each sync()
+// checks that no other host has marked the block meanwhile. Without mmp, or without a valid
+// superblock, returns `below`.
 //
-// The Error says who uses the file system: a mount on another host, or a checker, which may have
-// been killed (tune2fs -f -E clear_mmp).
+// The Error says who uses the file system: a mount on another host, or a checker. If the checker
+// was killed, its mark remains until `tune2fs -f -E clear_mmp` removes it.
 [[nodiscard]] Result<std::unique_ptr<Target>> hold_mmp(std::unique_ptr<Target> below);
 
-// The part of `file` from byte place.offset on. Returns an Error if the file ends before that.
+// Returns a target for the part of `file` that begins at byte place.offset. Returns an Error if the
+// file ends before that.
 [[nodiscard]] Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
                                                             const ImageLocation& place);
 

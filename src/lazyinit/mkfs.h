@@ -25,8 +25,8 @@ struct MkfsOutcome {
   ZeroOutcome zeroing;           // result for the tables, under zero and probe
   Checked checked;               // result for tables and journal, under prezeroed
   std::uint64_t seed = 0;        // seed of the sample
-  std::uint32_t lazy = 0;        // tables left for later
-  std::uint32_t believed = 0;    // marked because the checked blocks read as zeros
+  std::uint32_t lazy = 0;        // tables left to be zeroed later
+  std::uint32_t believed = 0;    // tables marked because the checked blocks read as zeros
   std::uint64_t table_bytes = 0;  // all tables, including used parts
   std::uint64_t table_bytes_avoided = 0;
   std::uint64_t table_bytes_later = 0;  // unused parts of lazy tables
@@ -44,9 +44,9 @@ struct MkfsOutcome {
 // `journal` is journal_ranges(), or empty if the command line has an option about the journal. The
 // journal is valid already (add_for_storage()): either mke2fs has zeroed it, or everything read as
 // zeros. In the second case it is checked again; under prezeroed, that is done together with the
-// tables. `write` writes zeros to it, because a copy that skips holes would skip the journal, too.
-// If mke2fs has punched a file and then allocated blocks for the journal, these blocks are punched
-// again.
+// tables. `write` writes zeros to the journal. Otherwise a program that copies the image and skips
+// holes would skip the journal, too. If mke2fs has punched a file and then allocated blocks for the
+// journal, these blocks are punched again.
 //
 // Copies of descriptors get the same flags, because mke2fs may have set flags there, too.
 //
@@ -59,9 +59,9 @@ struct MkfsOutcome {
 
 // The blocks of the journal inode (EXT2_JOURNAL_INO, 8) except the first, which holds the journal's
 // own superblock. They must read as zeros in a new file system. Otherwise old blocks that look like
-// journal blocks could be replayed after a crash, once sequence numbers reach theirs. mke2fs's
-// lazy_journal_init takes that risk. Empty if there is no journal or it is on another device.
-// Returns an Error if the journal lies outside the file system.
+// journal blocks could be replayed after a crash, once the journal's sequence numbers have reached
+// those of the old blocks. mke2fs's lazy_journal_init takes that risk. Empty if there is no journal
+// or it is on another device. Returns an Error if the journal lies outside the file system.
 [[nodiscard]] Result<std::vector<ByteRange>> journal_ranges(Target& target);
 
 // Some storage cannot be read before it has been written: dm-integrity without a wipe, or the disk
@@ -73,9 +73,9 @@ struct MkfsOutcome {
 // merged:
 //
 //   - all pages to which mke2fs wrote in the rehearsal;
-//   - pages that a bitmap, an inode table or the journal shares with other blocks. They are
-//     written without the page cache, so the other blocks of the page stay unreadable, and
-//     with them the whole page;
+//   - pages that a bitmap, an inode table or the journal shares with other blocks. These three
+//     are written without the page cache, so the other blocks of the page stay unreadable and
+//     make the whole page unreadable;
 //   - with `whole_tables`, all inode tables: mke2fs -d reads them.
 //
 // `image` is the sparse file. Its file system starts at byte `offset`.

@@ -58,7 +58,7 @@ struct MkfsOptions {
 };
 
 // Reads a command line as mke2fs 1.47.0 to 1.47.4 does (same option letters, getopt's rules) and
-// takes from every -E (and -R, its old name):
+// removes these keys from every -E (and -R, its old name):
 //
 //   itable_init=lazy|zero|discard|write|probe|prezeroed
 //   itable_threads=N (with zero, discard, write, probe or prezeroed)
@@ -81,8 +81,8 @@ struct MkfsOptions {
 //
 //   lazy_itable_init=1     always: mke2fs must not zero what may already be zero
 //   lazy_journal_init=N    unless the command line has it. 1 if everything reads as zeros, else
-//                          0: a journal must never contain old blocks. If mke2fs left it to
-//                          mke2fs-lazy, a kill between the two would leave old blocks
+//                          0: a journal must never contain old blocks. If mke2fs-lazy had
+//                          to zero it, being killed before that would leave old blocks in it
 //   nodiscard              for probe and prezeroed if zeros may not last and trust_discard was
 //                          not given, and for write_unreadable: a discard could make blocks
 //                          unreadable again. An Error if the command line has discard
@@ -94,8 +94,8 @@ void add_words(MkfsOptions& options, const std::string& words);
 // The Error for `discard` on storage where zeros may not last, in a mode that trusts zeros.
 [[nodiscard]] Status refuse_discard(const MkfsOptions& options);
 
-// The keys of -E above. A key with few values is listed once for each value: "itable_init=lazy",
-// "itable_threads=".
+// The keys of -E that parse_mkfs_options() removes. A key with few values is listed once for each
+// value: "itable_init=lazy", "itable_threads=".
 [[nodiscard]] std::vector<std::string> mkfs_keys();
 
 // The options of mke2fs in getopt(3)'s form.

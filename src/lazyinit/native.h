@@ -24,15 +24,15 @@ namespace e4r::lazyinit {
 
 // Whether mke2fs itself can do everything to the tables that the command line asks for. It has no
 // threads, takes no samples, and cannot use storage that cannot be read. `methods` returns the
-// methods of its itable_init. It is called only if there is no other reason against it.
+// methods of its itable_init. It is called only if nothing else rules mke2fs out.
 [[nodiscard]] bool mke2fs_can(const MkfsOptions& options,
                               const std::function<std::vector<std::string>()>& methods);
 
 // The counterpart of add_for_storage() for an mke2fs that initialises the tables itself. Adds:
 //
 //   itable_init=METHOD     as it was given
-//   lazy_journal_init=N    unless the command line has it. 0: the method applies to the journal
-//                          too. 1 for lazy, if everything reads as zeros
+//   lazy_journal_init=N    unless the command line has it. 1 for lazy if everything reads as
+//                          zeros. Otherwise 0, so that the method applies to the journal, too
 //   discard                for probe, if zeros last or trust_discard was given. Otherwise
 //                          mke2fs does not discard what it probes. An Error if the command line
 //                          has discard where zeros may not last

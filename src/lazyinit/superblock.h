@@ -12,8 +12,8 @@
 
 namespace e4r::lazyinit {
 
-// The superblock with all its fields in this machine's byte order, which can be changed and written
-// back, and sizes derived from it. (image::SuperblockInfo is for code that does not include
+// The superblock and sizes derived from it. Its fields are in this machine's byte order, and they
+// can be changed and written back. (image::SuperblockInfo is for code that does not include
 // ext2fs.h.)
 class Superblock : public Geometry {
  public:
@@ -68,10 +68,10 @@ class Superblock : public Geometry {
   // inode.c). True without metadata_csum.
   [[nodiscard]] bool inode_checksum_ok(std::uint32_t number,
                                        std::span<const std::byte> inode) const;
-  // Whether e2fsck accepts the bytes as an unused inode without complaint: it has no links, a right
-  // checksum, and either a deletion time or nothing else. (e2fsck_pass1, 1.47.0: a deletion time
-  // below s_inodes_count is a link of the orphan list, unless the file system's own times are that
-  // low, too.)
+  // Whether e2fsck accepts the bytes as an unused inode without complaint: it has no links, a
+  // correct checksum, and either a deletion time or nothing else. e2fsck takes a deletion time
+  // below s_inodes_count for a link of the orphan list, unless the file system's own times are that
+  // low, too (e2fsck_pass1, 1.47.0).
   [[nodiscard]] bool is_deleted_inode(std::uint32_t number, std::span<const std::byte> inode) const;
 
   ext2_super_block raw = {};

@@ -91,7 +91,7 @@ class Tables {
   // changed. Does not sync: callers sync the tables before and the descriptors after.
   [[nodiscard]] virtual Status flush() = 0;
   // Whether flush() also writes descriptor blocks to their copies. Needed for a new file system,
-  // and for flags that are cleared: a program that starts from a copy would trust them.
+  // and when flags are cleared: a program that starts from a copy would trust the old flags in it.
   virtual void write_copies_too(bool too) = 0;
 
   // The text of s_mount_opts, which the kernel reads at mount; at most 63 bytes.

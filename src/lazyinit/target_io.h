@@ -11,9 +11,9 @@
 // Internal to src/lazyinit: libext2fs on top of a Target.
 namespace e4r::lazyinit {
 
-// Lets libext2fs use a Target as long as the object lives: open name() with manager(). Every read,
-// write, zeroing and flush of libext2fs then goes to the target, without a cache. A flush is
-// sync(). A discard is refused.
+// Lets libext2fs use a Target as long as the object lives. libext2fs must open name() with
+// manager(). Every read, write, zeroing and flush of libext2fs then goes to the target, without a
+// cache. A flush is sync(). A discard is refused.
 class TargetIo {
  public:
   explicit TargetIo(Target& target);
@@ -41,7 +41,7 @@ class Ext2OverTarget {
   [[nodiscard]] static Result<std::unique_ptr<Ext2OverTarget>> open(Target& target);
 
   [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }
-  // Makes an Error that says what libext2fs was doing, unless `code` is 0.
+  // Unless `code` is 0, returns an Error that says what libext2fs was doing.
   [[nodiscard]] Status check(errcode_t code, const char* about) const;
   // Writes descriptors and superblock with their copies, then syncs. The primary superblock goes
   // last, after a sync of its own (ext2fs_flush2).

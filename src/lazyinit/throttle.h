@@ -12,9 +12,10 @@
 
 namespace e4r::lazyinit {
 
-// Whether the machine runs on battery power: a battery of the machine (scope "Device" is a mouse's)
-// reports "Discharging", and no mains or USB supply is online. False if the directory does not
-// exist or nothing in it can be read. (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
+// Whether the machine runs on battery power: a battery reports "Discharging" and is the machine's
+// own (scope "Device" means a battery of a mouse or the like), and no mains or USB supply is
+// online. False if the directory does not exist or nothing in it can be read.
+// (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
 [[nodiscard]] bool on_battery(const std::string& supplies = "/sys/class/power_supply");
 
 // The clock that a throttle uses. A test has its own.
@@ -36,14 +37,14 @@ class Throttle {
  public:
   Throttle(const Pace& pace, const std::atomic<bool>* stop, Clock& clock = system_clock());
 
-  // Call it before `bytes` of a table. Waits while pace.paused() returns true, after calling
-  // `on_pause` once, and then until max_rate allows the bytes. Unused time is not saved up, so
-  // there is no burst after a pause.
+  // Must be called before `bytes` of a table are zeroed. Waits while pace.paused() returns true,
+  // after calling `on_pause` once, and then until max_rate allows the bytes. Unused time is not
+  // saved up, so there is no burst after a pause.
   void before(std::uint64_t bytes, const std::function<void()>& on_pause);
-  // Returns bytes that before() has counted but that were not written: holes, and tables that were
-  // already zero.
+  // Takes back bytes that before() has counted but that were not written: holes, and tables that
+  // were already zero.
   void give_back(std::uint64_t bytes);
-  // Call it after a group that took `time`. Sleeps wait_multiplier times as long.
+  // Must be called after a group that took `time`. Sleeps wait_multiplier times as long.
   void after(Clock::Duration time);
 
   [[nodiscard]] bool stopped() const { return stop_ != nullptr && *stop_; }

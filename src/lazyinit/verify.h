@@ -85,7 +85,7 @@ struct NotZero {
 struct Checked {
   std::uint64_t blocks = 0;        // file-system blocks that were read or are holes
   std::uint64_t blocks_total = 0;  // in all parts
-  std::optional<NotZero> bad;      // the first such byte; the search ends there
+  std::optional<NotZero> bad;  // the byte at which the search ended; empty if all bytes are zero
 };
 
 // The number of blocks in a sample. If a share f of the storage is not zero, a sample misses all of

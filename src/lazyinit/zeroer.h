@@ -15,8 +15,9 @@ namespace e4r::lazyinit {
 // The speed of zero_tables().
 struct Pace {
   std::uint32_t wait_multiplier = 0;  // after each group, sleep N x the time that this group took;
-                                      // 0: no sleep. Unlike Linux 6.1's thread, measures the time
-                                      // for each group, and separately in each thread
+                                      // 0: no sleep. Unlike Linux 6.1's thread, zero_tables()
+                                      // measures every group, and each of its threads measures its
+                                      // own
   std::uint64_t max_rate = 0;         // bytes zeroed per second, not counting holes; 0: no limit
   bool idle = false;                  // ionice idle class and the lowest CPU priority
   std::function<bool()> paused;       // asked before each group; if it returns true, zeroing waits
@@ -33,8 +34,7 @@ struct ZeroOptions {
   bool flagged_too = false;              // also zeroes groups that have the flag
   std::uint64_t sync_every = 64u << 20;  // bytes of tables between two syncs with flag updates
   Pace pace = {};
-  const std::atomic<bool>* stop = nullptr;  // when set, ends cleanly after the groups being
-                                            // processed
+  const std::atomic<bool>* stop = nullptr;  // once true, zeroing ends after the current groups
 };
 
 struct ZeroProgress {
@@ -56,7 +56,7 @@ struct ZeroOutcome {
 // Zeroes the unused part of each given group's table and sets the group's ZEROED flag. A flag
 // reaches the target only after its table is durable: the order is zero, sync, descriptors, and the
 // next sync makes the descriptors durable. So the file system is consistent after a crash at any
-// instant, and another call does the rest. A table that was found to be zero is synced, too,
+// instant, and another call finishes the work. A table that was found to be zero is synced, too,
 // because another process may just have written the zeros. Groups that have the flag are skipped
 // unless the options say otherwise. After an Error, groups that were flushed before it stay done.
 //
