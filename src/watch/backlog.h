@@ -17,8 +17,8 @@
 
 namespace e4r::watch {
 
-// The events since a start image, on their way from the thread that reads them to the thread that
-// follows the kernel. They are packed. Thread-safe.
+// The queue of events between the thread that reads them and the thread that follows the kernel.
+// Contains the events since a start image, packed. Thread-safe.
 class Backlog {
  public:
   struct State {
@@ -29,15 +29,15 @@ class Backlog {
     bool keeps = true;
   };
 
-  // Adds events in recorded order. All events before `until_ns`, by the trace's clock, have then
-  // been added.
+  // Adds events in recorded order. No later call may add an event before `until_ns` (by the trace's
+  // clock).
   void add(std::span<const trace::Event> events, std::uint64_t until_ns);
   // Declares that no more events will come. Readers reach their end after the last one.
   void end();
   // From now on, readers return the Error "stopped".
   void stop();
-  // Drops the events that have been read, and from now on each event that is read. Before this call
-  // all events are kept, so that another reader can begin with the first one.
+  // Drops the events that have been read. From now on, each event is dropped once it has been read.
+  // Before this call all events are kept, so that another reader can begin with the first one.
   void forget();
   [[nodiscard]] State state() const;
   [[nodiscard]] bool has_ended() const;
@@ -57,7 +57,7 @@ class Backlog {
   class PresentReader;
   void pack_tail();
   void drop_read();
-  // Copies the events from `number` on, as many as are at hand.
+  // Copies the events from `number` on, as many as are available.
   [[nodiscard]] Status copy_from(std::uint64_t number, std::vector<trace::Event>& out) const;
 
   mutable std::mutex mutex_;

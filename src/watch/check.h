@@ -21,22 +21,23 @@ struct KernelGroups {
 // The result of comparing a model with the kernel's mb_groups.
 struct GroupsCheck {
   std::uint64_t time_ns = 0;
-  std::uint64_t compared = 0;     // groups that did not change meanwhile
-  std::uint64_t changed = 0;      // groups that changed meanwhile, so they cannot be compared
-  std::uint64_t unexplained = 0;  // not compared either: find_unexplained()
+  std::uint64_t compared = 0;     // groups that did not change during the reading
+  std::uint64_t changed = 0;      // groups that changed, so they cannot be compared
+  std::uint64_t unexplained = 0;  // groups left out because of find_unexplained()
   std::vector<std::uint32_t> differing;
   std::string first;  // describes the first difference
 };
 
-// By group: whether the kernel may have held something in memory at the start that no event has
-// shown, namely preallocations that no request has used since. Either the counters do not explain
-// the group, or only the counters tell where the preallocations are, which may be wrong.
+// Returns for each group whether the kernel may have had preallocations in memory at the start that
+// no event has shown, because no request has used them since. That is the case if the warm start
+// does not reproduce the group's counters, or if it deduced the places of preallocations from the
+// counters alone, since these places may be wrong.
 [[nodiscard]] std::vector<bool> find_unexplained(const state::FsState& start,
                                                  const replay::WarmStart& warm);
 
 // Compares a model that follows a live kernel with the kernel's groups. The kernel ran while it
-// printed them, so only those groups are compared that do not change in the model from before the
-// reading until after it.
+// printed them, so only groups that do not change in the model between a moment before the reading
+// and one after it are compared.
 class GroupsComparison {
  public:
   // The longest time assumed between an event and its effect.

@@ -14,11 +14,11 @@
 
 namespace e4r::watch {
 
-// The JSON document of a report (schema e4replay-watch/1). If `names` is null, the names in it are
-// null.
+// The JSON document of a report (schema e4replay-watch/1). If `names` is null, the names in the
+// document are null.
 [[nodiscard]] boost::json::value report_json(const Report& report, Names* names = nullptr);
 
-// A figure for people: without a fraction if it is 100 or more.
+// Formats a figure for people to read. It has no fraction if it is 100 or more.
 [[nodiscard]] std::string figure_text(const results::Value& value);
 
 // Prints reports as lines of a growing table: one line for each column, with figures over the time

@@ -31,8 +31,8 @@ struct Rates {
                                  // if unknown
 };
 
-// The counts of several runs that proceed in parallel, for each second of the trace. Keeps a
-// minute.
+// The counts of several runs that proceed in parallel, for each second of the trace. Keeps those of
+// the last minute.
 class Samples {
  public:
   struct Sample {

@@ -26,7 +26,7 @@ namespace e4r::watch {
 class FlightRecorder {
  public:
   struct Limits {
-    std::uint64_t time_ns = 0;  // how far back it reaches; 0 if only `bytes` limits it
+    std::uint64_t time_ns = 0;  // how far back the events reach; 0 if only `bytes` limits them
     std::uint64_t bytes = 0;    // approximate memory for events and checkpoints
   };
 
@@ -36,10 +36,10 @@ class FlightRecorder {
     std::uint64_t time_ns = 0;  // time of the first operation after the checkpoint
     replay::Checkpoint state;
     std::vector<std::uint32_t> groups;
-    std::string words;  // the settled bitmaps of these groups, compressed
+    std::string words;  // bitmaps from settled_words(), compressed
     [[nodiscard]] std::uint64_t bytes() const;
   };
-  // What is available at one moment: a checkpoint and the events after it.
+  // The recorder's content at one moment: a checkpoint and the events after it.
   struct Kept {
     std::shared_ptr<const Moment> from;
     std::vector<std::shared_ptr<const EventBlock>> blocks;  // the first block may begin before the
@@ -56,7 +56,7 @@ class FlightRecorder {
 
   FlightRecorder(const Limits& limits, bool notes_frees) : limits_(limits), quiet_(notes_frees) {}
 
-  // Takes the next events before the run does.
+  // Records the next events. Must be called before the run takes them.
   void see(std::span<const trace::Event> events);
   // Must be called when the run is about to take the operation. Takes a checkpoint if one is due.
   void before(const replay::Op& op, replay::OrderSearch& run);

@@ -37,7 +37,7 @@ struct CostlyRequest {
   std::uint64_t time_ns = 0;  // by the trace's clock
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  std::uint32_t clusters = 0;                        // number asked for
+  std::uint32_t clusters = 0;                        // number of clusters asked for
   replay::SearchCost cost;                           // according to the model, which counts groups
   mb::Criterion criterion = mb::Criterion::unknown;  // the criterion that ended the search
   [[nodiscard]] std::uint64_t groups() const { return cost.groups.value_or(0); }
@@ -60,11 +60,11 @@ struct Column {
 
 // The figures of a follower at one moment.
 struct Picture {
-  std::uint64_t followed_ns = 0;      // by the trace's clock: all earlier events have been followed
-  std::uint64_t decisions = 0;        // since the start image
-  std::uint64_t identical = 0;        // how many of these the model made, too
-  std::string last_difference;        // describes the last differing decision in the list
-  std::uint64_t checks = 0;           // comparisons with mb_groups so far
+  std::uint64_t followed_ns = 0;  // by the trace's clock: all earlier events have been followed
+  std::uint64_t decisions = 0;    // since the start image
+  std::uint64_t identical = 0;    // how many of these the model decided in the same way
+  std::string last_difference;    // describes the last differing decision whose details were kept
+  std::uint64_t checks = 0;       // comparisons with mb_groups so far
   std::optional<GroupsCheck> check;   // the last one
   std::vector<Column> columns;        // the recorded kernel first
   std::vector<CostlyRequest> costly;  // of the last minute, those with the most steps first
@@ -74,17 +74,18 @@ struct Picture {
   std::vector<std::string> dropped;  // shadows that no longer decide, and why
 };
 
-// Follows a live kernel from a start image on, together with shadows. One thread runs it. Other
-// threads may call only the functions marked for them.
+// Follows a live kernel from a start image on. Shadows are policies that decide the same requests
+// at the same time. One thread runs the follower. Other threads may call only the functions marked
+// for them.
 class Follower {
  public:
   // Why run() ended.
   enum class End : std::uint8_t {
     over,         // the backlog ended
     stopped,      // Backlog::stop() was called
-    learn_again,  // a decision differed, and enough events have come to deduce more
+    learn_again,  // a decision differed, and there are enough events now to deduce more
     events_lost,  // the kernel dropped events
-    failed,       // the model or the source; see why()
+    failed,       // the model or the source failed; see why()
   };
 
   // Makes the model and the shadows' engines. A shadow whose kernel does not start is dropped.
@@ -111,13 +112,14 @@ class Follower {
   // ask() asks for a new picture. picture() returns the latest one, or null before the first.
   void ask() { asked_ = true; }
   [[nodiscard]] std::shared_ptr<const Picture> picture() const;
-  // By the trace's clock: all earlier events have been followed.
+  // All events before this time, by the trace's clock, have been followed.
   [[nodiscard]] std::uint64_t followed_ns() const { return time_ns_; }
   // Null if no events are kept.
   [[nodiscard]] const FlightRecorder* flight() const { return flight_.get(); }
   // Drops the shadows and notes the reason.
   void shed(const std::string& why);
-  // Must be called when a reading of mb_groups begins and when it has ended. One reading at a time.
+  // begin_check() must be called before mb_groups is read, and end_check() after that. Only one
+  // reading may be in progress.
   void begin_check(std::uint64_t before_ns);
   void end_check(KernelGroups kernel);
 
@@ -160,8 +162,8 @@ class Follower {
   Samples samples_;
   std::vector<Slow> slow_;  // by column
   std::vector<stats::SpaceCell> map_;
-  double slow_cost_s_ = 0;        // how long the last look took
-  std::uint64_t slow_at_ns_ = 0;  // when it ended, by the machine's clock
+  double slow_cost_s_ = 0;        // how long the last pass took
+  std::uint64_t slow_at_ns_ = 0;  // when it began, by the machine's clock
   std::atomic<std::uint64_t> time_ns_{0};
   std::uint64_t ordinal_ = 0;
   std::uint64_t learn_at_ = UINT64_MAX, most_kept_ = 0;

@@ -41,7 +41,7 @@ class Incidents {
   void ask(const std::string& reason, bool by_condition, Time now, std::vector<std::string>& notes);
   // Checks whether the condition has become true.
   void look(const Picture& picture, Time now, std::vector<std::string>& notes);
-  // Whether a capture was asked for, and whether it is time to write it.
+  // is_wanted(): a capture was asked for. is_due(): it can be written now.
   [[nodiscard]] bool is_wanted() const { return wanted_at_.has_value(); }
   [[nodiscard]] bool is_due(Time now) const {
     return wanted_at_ && now >= *wanted_at_ && !writing_.valid();

@@ -31,7 +31,7 @@ class Metrics {
 
  private:
   // The value of a counter under earlier start images, and under this one. Each attempt to follow
-  // from a start image counts from zero. It is shown once it exceeds the attempts before it.
+  // from a start image counts from zero, so `now` is the highest count of all attempts.
   struct Counter {
     double before = 0, now = 0;
     [[nodiscard]] double value() const { return before + now; }

@@ -38,8 +38,8 @@ struct HttpAnswer {
                                      const std::shared_ptr<const MetricsTexts>& texts);
 
 // Answers GET /metrics, in a thread of its own with a low priority. Keeps at most kMost
-// connections. Each of them may send 8 KiB and take five seconds. If another one comes, the oldest
-// is closed.
+// connections. Each connection may send 8 KiB and take five seconds. If another client connects,
+// the oldest connection is closed.
 class MetricsServer {
  public:
   static constexpr std::size_t kMost = 32;

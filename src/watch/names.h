@@ -15,7 +15,8 @@
 
 namespace e4r::watch {
 
-// The names of processes and files; empty if unknown. They are foreign strings: escape them.
+// The names of processes and files; empty if unknown. They come from outside this program and must
+// be escaped.
 class Names {
  public:
   virtual ~Names() = default;
@@ -24,17 +25,17 @@ class Names {
   [[nodiscard]] virtual std::string file(std::uint64_t ino) = 0;
 };
 
-// A current path of an inode, below the mount point of the file system with that device number. The
-// kernel reports the path if it has a name of the inode in memory (open_by_handle_at() and
-// /proc/self/fd). Nothing if it has none, or if the inode is not in use. Reads an inode that is not
-// in memory, so it may wait for the device. Needs CAP_DAC_READ_SEARCH. The file system is busy only
-// during the call.
+// A current path of an inode, below the mount point of the file system with that device number.
+// Uses open_by_handle_at() and /proc/self/fd, where the kernel shows a path if it has a name of the
+// inode in memory. Empty if it does not, or if the inode is not in use. If the inode is not in
+// memory, the kernel reads it, so the call may wait for the device. Needs CAP_DAC_READ_SEARCH.
+// Keeps the file system busy only during the call.
 [[nodiscard]] std::optional<std::string> path_of_inode(const std::string& mount_point,
                                                        std::uint32_t dev, std::uint64_t ino);
 
-// The names on this machine. A process may be gone when its request is shown again, so its name is
-// kept. Names of files are looked up again after some seconds, in a separate thread, so no caller
-// waits for the file system.
+// The names on this machine. A process may have ended when its request is shown again, so its name
+// is kept. Names of files are looked up again after some seconds, in a separate thread, so no
+// caller waits for the file system.
 class LiveNames final : public Names {
  public:
   LiveNames() = default;

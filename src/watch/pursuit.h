@@ -17,8 +17,8 @@ namespace e4r::watch {
 
 // The policies to try, and limits.
 struct PursuitOptions {
-  std::vector<const allocator::Policy*> kernel;   // the policies that the running kernel may have
-  std::vector<const allocator::Policy*> shadows;  // decide the same requests
+  std::vector<const allocator::Policy*> kernel;   // policies that the running kernel may have
+  std::vector<const allocator::Policy*> shadows;  // policies that decide the same requests
   std::uint64_t first_ns = 1'000'000'000;         // the first attempt begins after this time
   std::uint64_t most_kept = 64 << 20;             // bytes of events that are kept to learn from
 };
@@ -38,7 +38,7 @@ class Pursuit {
   // Waits until all events have been followed. Call Backlog::end() first.
   void finish();
 
-  // Whether the thread has ended by itself, and why: why() is empty if the backlog had ended.
+  // Whether the thread has ended by itself. why() says why; it is empty if the backlog had ended.
   [[nodiscard]] bool has_ended() const { return ended_; }
   [[nodiscard]] std::string why() const;
   // Whether it ended because the kernel had dropped events.
@@ -67,8 +67,8 @@ class Pursuit {
   PursuitOptions options_;
   std::vector<Tried> tried_;
   std::vector<replay::WarmStart::Precedence> learnt_;
-  // The answers for preallocations seen only in counters that turned out wrong: under them, a
-  // decision in their group differed.
+  // Wrong answers to the question where preallocations lie that only counters show. An answer is
+  // wrong if a decision in its group differed under it.
   std::map<std::uint32_t, std::vector<std::vector<ClusterRange>>> wrong_answers_;  // by group
   Backlog backlog_;
   std::atomic<bool> ended_{false}, stopped_{false}, events_lost_{false};

@@ -34,7 +34,8 @@ class ShownFigures {
 
   [[nodiscard]] std::span<const results::Row* const> rows() const { return rows_; }
   [[nodiscard]] bool has(const results::Row& row) const;
-  // Removes the figure, or adds it in front of the others, where it is sure to fit.
+  // Removes the figure if it is shown. Otherwise adds it in front of the others, where it always
+  // fits.
   void toggle(const results::Row& row);
 
  private:

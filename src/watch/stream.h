@@ -29,7 +29,7 @@ struct LiveStart {
   std::optional<image::Image> image;  // an image of `bytes`
   state::Source source;               // a source from `image`
   allocator::Tunables tunables;
-  std::string noted_tunables;  // in the form in which the kernel printed them
+  std::string noted_tunables;  // tunables as the kernel printed them
   std::vector<state::MbGroup> groups;
   double frozen_s = 0;  // how long writers waited
 };
@@ -43,13 +43,14 @@ class Stream {
 
   // Freezes the file system briefly, takes a start image, and drops all events before it.
   [[nodiscard]] Result<std::unique_ptr<LiveStart>> start();
-  // Adds the events that are complete by now. With `all`, ends tracing first and adds everything.
+  // Adds the events that are complete by now to the backlog. With `all`, ends tracing first and
+  // adds everything.
   [[nodiscard]] Status pump(Backlog& backlog, bool all = false);
 
   [[nodiscard]] const record::Volume& volume() const { return volume_; }
   // The facts for a capture of a run that began at `start`. `program`: name and version.
   [[nodiscard]] FlightNotes notes_for(const LiveStart* start, const std::string& program) const;
-  // The time by the clock of the events.
+  // The current time, by the clock of the events.
   [[nodiscard]] static std::uint64_t now_ns();
   // The number of events that the kernel has dropped so far.
   [[nodiscard]] std::uint64_t lost() const;

@@ -62,7 +62,7 @@ struct Report {
   std::uint64_t backlog_bytes = 0;                    // size of the events in memory
   std::uint64_t shadows_dropped = 0;                  // in total
   std::shared_ptr<const Picture> picture;             // null before the first one
-  // The contents of a capture of the last minutes. Empty if none was asked for.
+  // What a capture of the last minutes would contain. Empty if the options do not ask for captures.
   struct Keeps {
     FlightRecorder::Held held;
     std::uint64_t files = 0;  // captures written

@@ -22,8 +22,8 @@ class When {
   [[nodiscard]] static Result<When> parse(const std::string& text,
                                           std::span<const allocator::Policy* const> shadows);
 
-  // Whether the condition has become true: it holds now, has held for the required time, and had
-  // not done so in the last picture.
+  // Whether the condition has become true: it has held for the required time, which was not yet the
+  // case in the last picture.
   [[nodiscard]] bool becomes_true(const Picture& picture);
   [[nodiscard]] const std::string& text() const { return text_; }
 
