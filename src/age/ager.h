@@ -55,8 +55,8 @@ struct AgerOptions {
   allocator::AlignRules align = {};
   allocator::Tunables tunables = {};
   std::vector<std::uint32_t> inodes;  // by slot; each must exist in the file system
-  // What a program does if a request finds no space. False: it ends. True: it continues, and the
-  // rest of that write is lost. A program of the superuser may use the blocks reserved for root.
+  // If a request finds no space, the program continues, and the rest of that write is lost. If this
+  // is false, the program ends. A program of the superuser may use the blocks reserved for root.
   bool goes_on_when_full = false;
   // The page cache uses folios as large as the writes (Linux 6.16 and later). If an allocation
   // covers only part of a folio, the rest of the folio is a separate request, and the next request
@@ -66,9 +66,9 @@ struct AgerOptions {
   std::function<void(const allocator::Request&)> refused_early;
 };
 
-// The clusters that commits returned, in the pieces that `-o discard` would send to the device. A
-// piece is a run of clusters that one transaction freed in one group (ext4_process_freed_data,
-// Linux 6.1). Without a journal, each freed extent is a piece.
+// Counts the clusters that commits freed, by the length of the runs that `-o discard` would send to
+// the device. A run is what one transaction freed in adjacent clusters of one group
+// (ext4_process_freed_data, Linux 6.1). Without a journal, each freed extent is a run.
 struct FreedRuns {
   std::uint64_t runs = 0;
   std::array<std::uint64_t, 32> blocks = {};  // in runs of 2^i to 2^(i+1) - 1 blocks
@@ -116,7 +116,7 @@ class Ager {
   [[nodiscard]] Status apply(const Operation& operation);
 
   [[nodiscard]] const state::FsState& state() const { return decider_.state(); }
-  // Complete once the decider has finished.
+  // The counters are complete once the decider has finished.
   [[nodiscard]] const allocator::Counters& counters() const { return decider_.counters(); }
   // The time that a kernel's code took; empty for a model.
   [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }

@@ -12,15 +12,15 @@
 namespace e4r::age {
 
 // The extent tree of a file: its extents and the blocks of its nodes (fs/ext4/extents.c, Linux
-// 6.1). Four entries fit into the inode. Extents that the kernel keeps as unwritten count as
-// written ones, so a file that is written in small parts after fallocate has fewer extents here.
+// 6.1). Four entries fit into the inode. Unwritten extents are treated as written ones, so a file
+// that is written in small parts after fallocate has fewer extents here than in the kernel.
 class ExtentTree {
  public:
   // Where the kernel wants a new node.
   struct NodeGoal {
     enum class Kind : std::uint8_t {
       inode,   // where the inode's first data block would go
-      before,  // at or before this block, in front of the former first node
+      before,  // at this block or before it: the place in front of the first leaf
       data,    // the goal of the data that needs the node
     };
     Kind kind = Kind::inode;

@@ -33,8 +33,7 @@ class PunchWorkload : public Drawing {
     std::uint64_t count = 0;  // number of holes, which determines the place of the next one
     std::uint64_t taken = 0;  // clusters
     BlockSet holes;
-    // False once the file had no room for another hole after some operation. It then gets no more
-    // holes.
+    // False once the file has had no room for another hole. From then on it gets no holes.
     bool is_punchable = true;
   };
   // A hole in bytes; empty if the file is too small for it.

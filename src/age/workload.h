@@ -22,10 +22,10 @@ class Population {
 
   void add(std::uint32_t slot);
   [[nodiscard]] std::uint64_t size() const { return alive_; }
-  // Returns a random file. There must be one.
+  // Returns a random file. There must be a file.
   [[nodiscard]] std::uint32_t any(Rng& rng) const;
-  // Removes and returns a file: the frailest of some candidates in the step of ages with the
-  // largest excess of files. There must be one.
+  // Removes a file and returns it. It is in the step of ages that has the most files in excess of
+  // its share, and is the frailest of a few random files there. There must be a file.
   [[nodiscard]] std::uint32_t take(Rng& rng);
 
  private:

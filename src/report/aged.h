@@ -20,7 +20,7 @@ struct AgedReport {
 };
 
 [[nodiscard]] std::string aged_text(const AgedReport& report);
-// The document of schema e4replay-age/1.
+// The JSON document (schema e4replay-age/1).
 [[nodiscard]] std::string aged_json(const AgedReport& report);
 
 }  // namespace e4r::report

@@ -15,8 +15,8 @@ namespace e4r::report {
 [[nodiscard]] FragmentedFiles most_fragmented(
     std::span<const std::vector<stats::FilePieces>> columns, std::size_t count);
 
-// A table for a terminal, an array for the document, a table for the page. Each is empty if the
-// list was not requested.
+// The list as a table for a terminal, as an array for the JSON document, and as a table for the
+// page. Each is empty if the list was not requested.
 [[nodiscard]] std::string fragmented_text(const ReplayReport& report);
 [[nodiscard]] boost::json::array fragmented_json(const ReplayReport& report);
 [[nodiscard]] std::string fragmented_html(const ReplayReport& report);

@@ -21,9 +21,9 @@ struct FreeSpaceReport {
   std::string path;
   image::SuperblockInfo superblock;
   stats::FreeExtents extents;
-  // What e2freefrag 1.47.0 counts: the same as `extents`, except with bigalloc. There e2freefrag
-  // converts a block to a cluster twice, so it sees only the first clusters and takes them for
-  // larger ones.
+  // The extents as e2freefrag 1.47.0 counts them. They differ from `extents` only with bigalloc,
+  // where e2freefrag converts a block to a cluster twice: it sees only the first clusters and takes
+  // them for larger ones.
   stats::FreeExtents printed;
   stats::AlignedFree aligned;
   bool chunks_wanted = false;                // a chunk size was asked for
@@ -55,11 +55,11 @@ struct FreeSpaceReport {
 [[nodiscard]] Result<FreeSpaceReport> measure_free_space(image::Image& image,
                                                          std::uint32_t chunk_bits, bool aligned);
 
-// The same for what FITRIM would discard. `minlen` is in clusters.
+// Scans the bitmaps and counts what FITRIM would discard. `minlen` is in clusters.
 [[nodiscard]] Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t minlen);
 
-// What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`. After
-// it, if asked for, a table of aligned pieces and what FITRIM would discard.
+// The output of e2freefrag 1.47.0 for the same image, byte for byte, so it uses `printed` and not
+// `extents`. If they were asked for, a table of aligned pieces and the count of FITRIM follow.
 [[nodiscard]] std::string free_space_text(const FreeSpaceReport& free);
 
 // {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "aligned":

@@ -8,8 +8,10 @@
 
 namespace e4r::report {
 
-// A key figure of a replay, and the words for it: "searches take", "12.3 %", "fewer steps"; "as
-// many steps" if nothing differs, or after "4.5 times".
+// A key figure of a replay, and the words for a sentence about it. For a difference of 12.3 % the
+// sentence consists of `lead`, the number and `fewer` or `more`: "searches take 12.3 % fewer
+// steps". If nothing differs, or after a factor such as "4.5 times", it uses `same`: "as many
+// steps".
 struct HeadlineFigure {
   std::string label;
   std::string lead, fewer, more, same;
@@ -24,16 +26,17 @@ struct HeadlineFigure {
 // extents.
 [[nodiscard]] std::vector<HeadlineFigure> key_figures(const ReplayReport& report);
 
-// A note about kernels that decided by file sizes and writers which the trace lacks; may be empty.
-// Models use no more of them than the trace shows.
+// A note about requests whose file size and writers the trace lacks, so that values were chosen for
+// a kernel's code. Empty if there are none. Models need no note, because they use only what the
+// trace shows.
 [[nodiscard]] std::string guesses_text(const ReplayReport& report);
 
 // The key figures in words: a comparison of each further policy with the first, or the figures of
-// the only one. guesses_text() follows.
+// the only policy. Ends with guesses_text() and doubt_text().
 [[nodiscard]] std::string headline(const ReplayReport& report);
 
-// Why the policies' figures are as they are: at most two sentences for each policy (app/causes.h).
-// Policies with the same sentences share an entry. Empty without Outcome::why.
+// Explains the policies' figures by their causes (app/causes.h), with at most two sentences for
+// each policy. Policies with the same sentences share an entry. Empty without Outcome::why.
 struct WhyText {
   std::string policies;  // "linux-6.12.77 and linux-7.3"
   std::string text;

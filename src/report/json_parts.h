@@ -15,13 +15,13 @@ namespace e4r::report {
 // A number, or null for an empty value.
 [[nodiscard]] boost::json::value json_of(const results::Value& value);
 
-// Puts each figure that the run has at its row's key. Levels of the key become nested objects.
+// Stores each figure of the run under its row's key. Levels of the key become nested objects.
 void put_rows(boost::json::object& into, const results::Outcome& run,
               results::Teller teller = results::Teller::replay);
-// The same for the rows that the start image has.
+// Does the same with the figures of the start image, which has only some of the rows.
 void put_start_rows(boost::json::object& into, const results::Outcome& start,
                     results::Teller teller = results::Teller::replay);
-// Puts histogram_json() at "free_extents/histogram", next to the rows.
+// Stores histogram_json() under "free_extents/histogram", next to the rows.
 void put_histogram(boost::json::object& into, const results::Outcome& run);
 // Returns the value at a row's key, or null if the document has no such key.
 [[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,

@@ -20,8 +20,8 @@ namespace e4r::report {
 
 // What the recorded kernel itself did, in the same figures as a run. The replay took over each
 // recorded result, so files and free space are the recorded ones even where the model decides
-// otherwise. The cost of searches is what the kernel counted, or what the trace shows of it. A
-// run's costs and explanations are empty here.
+// otherwise. The cost of searches is what the kernel counted or, failing that, what the trace
+// shows. `run` has no costs and explanations of single decisions.
 struct RecordedKernel {
   std::optional<results::Outcome> run;  // empty if the trace does not show it; then `absent` says
                                         // why
@@ -89,20 +89,21 @@ struct ReplayReport {
   std::string release;                    // the recorded kernel's `uname -r`; empty if unknown
   results::Outcome start;                 // figures of the start image
   std::vector<NotModelled> not_modelled;  // empty if nothing is known about the mount
-  // What the file system held in memory at the start, if it had been mounted before, as far as the
-  // trace shows it.
+  // The state that the kernel had in memory at the start, as far as the trace shows it. Set if the
+  // file system had been mounted before.
   std::optional<replay::WarmStart> warm;
   std::uint64_t groups_read_early = 0;  // Session::groups_read_early()
-  // How far the model follows the recorded kernel on this trace. The results can be trusted that
-  // far.
+  // How closely the model follows the recorded kernel on this trace, and so how far the results can
+  // be trusted.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;
   std::optional<PolicyChoice> choice;     // empty if the caller named the policy to follow
   std::optional<RecordedKernel> kernel;   // only for replay
-  replay::Contradictions contradictions;  // contradictions in the trace that following it has found
+  replay::Contradictions contradictions;  // contradictions in the trace, found by following it
   std::vector<results::Outcome> runs;
-  // Under the recorded policy: in the order in which overlapping allocations took effect, and then
-  // in other orders that the trace allows. Empty if no allocations overlap.
+  // Replays under the recorded policy. The first one uses the order in which overlapping
+  // allocations took effect, and the others use other orders that the trace allows. Empty if no
+  // allocations overlap.
   std::vector<results::Outcome> orders;
   std::optional<FragmentedFiles> fragmented;  // only for replay --files
   contention::Pace pace;                      // the pace of the writers in Outcome::by_writers
@@ -114,8 +115,8 @@ struct ReplayReport {
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
 [[nodiscard]] std::string kernel_text(const ReplayReport& report);
 
-// Says how the policy was chosen. Empty if the release allows one policy and it is that one, or if
-// the release is unknown.
+// Says how the policy was chosen. Empty if the policy is the only one that the release allows, or
+// if the release is unknown.
 [[nodiscard]] std::string choice_text(const ReplayReport& report);
 // Says which reads of bitmaps were assumed to have ended early. Empty if no reads were.
 [[nodiscard]] std::string early_reads_text(const ReplayReport& report);
@@ -168,18 +169,19 @@ struct Column {
 [[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
 // The same, preceded by a column "start" for the start image, which has figures of free space only.
 [[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
-// The index of the first policy in columns(). Differences are given relative to it, because it is a
-// model, too.
+// The index of the first policy in columns(). Differences are given relative to it and not to the
+// recorded kernel, because it is a model like the others.
 [[nodiscard]] std::size_t first_policy(const ReplayReport& report);
 
-// The row's figure for each column, and whether the whole table has the row.
+// The row's figure for each column.
 [[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
                                                     const std::vector<Column>& columns);
-// By how many percent at most a figure varies by chance: its largest difference in the other orders
-// of ReplayReport::orders from its value in the first order. 0 if there are no other orders.
+// The percentage by which a figure varies by chance: the largest difference between its value in
+// the first order of ReplayReport::orders and its values in the other orders. 0 if there are no
+// other orders.
 [[nodiscard]] double luck_of(const ReplayReport& report,
                              const std::function<results::Value(const results::Outcome&)>& figure);
-// Explains "luck" after a change; empty if there are no other orders.
+// Explains the word "luck" that follows a change in the table. Empty if there are no other orders.
 [[nodiscard]] std::string luck_text(const ReplayReport& report);
 // How the last policy's figure differs from the first policy's.
 [[nodiscard]] std::string change_text(const ReplayReport& report, const results::Row& row,
@@ -195,8 +197,8 @@ struct RowChoice {
 // ask for. A row that is part of another row is chosen together with it.
 [[nodiscard]] RowChoice choose_rows(const ReplayReport& report, bool all);
 
-// The heading of the column that shows how the second of two policies differs from the first; empty
-// unless there are two.
+// The heading of the column that shows how the second policy differs from the first. Empty unless
+// there are exactly two policies.
 [[nodiscard]] std::string change_head(const ReplayReport& report);
 
 // Wording shared by the text and the page: how closely the replay's decisions agree with the

@@ -26,9 +26,9 @@ struct SpacePicture {
 // Scans the bitmaps of an image that was opened with or without them.
 [[nodiscard]] Result<SpacePicture> measure_space(image::Image& image, std::uint64_t cells);
 
-// What a character of the text stands for. free: how much of the cell's blocks is free, as a shade:
-// the darker, the fuller. order: the order of the largest chunk that fits in the cell's longest
-// free extent, in clusters: 0 to 9, then a for 10; "." if nothing is free.
+// The property of a cell that its character shows. free: how much of the cell is in use, as a
+// shade; a darker cell is fuller. order: the order, in clusters, of the largest chunk that fits in
+// the cell's longest free extent: 0 to 9, then a for 10; "." if nothing is free.
 enum class Shown : std::uint8_t { free, order };
 
 // The picture as text: each line has the position of its first character, then `columns`
@@ -47,7 +47,7 @@ struct TextForm {
 // browser shows a cell's figures when the pointer rests on it.
 [[nodiscard]] std::string space_svg(const SpacePicture& picture, std::uint32_t columns);
 
-// The same as a page, with the figures in words.
+// The same picture as an HTML page, with the figures in words.
 [[nodiscard]] std::string space_html(const SpacePicture& picture, std::uint32_t columns);
 
 // {"schema": "e4replay-map/1", "image": ..., "free": ..., "cells": [...]}, indented, with a final
