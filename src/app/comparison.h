@@ -63,13 +63,13 @@ struct Thinking {
   std::uint64_t overlapping = 0;
 };
 [[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
-// The pause before each decision at that pace, indexed by decision number. Each is varied at random
-// by up to 50 percent.
+// The pause before each decision at that pace, indexed by decision number. Each pause varies at
+// random by up to 50 percent.
 [[nodiscard]] std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& pace);
 
-// Replays each setup again for each number in RunSpec::writers, one replay at a time, and records
-// its locks. Simulates writers that make the requests. Fills by_writers in the report's runs, which
-// correspond to the setups.
+// Replays each setup again for each number in RunSpec::writers, one replay at a time. The replay
+// records the allocator's locks, and a simulation lets that many writers make its requests. Fills
+// by_writers in the report's runs, which correspond to the setups.
 [[nodiscard]] Status simulate_writers(replay::Session& session,
                                       std::span<const replay::Setup> setups,
                                       const replay::DecisionRows& recorded, const RunSpec& spec,
@@ -81,14 +81,14 @@ struct Comparison {
   report::ReplayReport report;
   std::vector<replay::Run> runs;  // in policy order; engines are in their final state
   replay::DecisionRows recorded;  // rows of the recorded kernel; a run keeps its own (Engine::find)
-  // The history of the recorded kernel, then of each run, in up to 256 steps. Empty unless
-  // requested.
+  // The history of free space under the recorded kernel, then in each run, in up to 256 steps.
+  // Empty unless requested.
   std::vector<stats::SpaceHistory> spaces;
 };
 
 // Follows the recorded kernel, then replays under each policy. `inputs` must outlive the runs.
-// Fails as check_fidelity() does unless `force`, on an invalid setting, if the decision to explain
-// does not exist, or if a kernel ends.
+// Errors: those of check_fidelity(), unless spec.force is set; an invalid setting; a decision to
+// explain that does not exist; a kernel that ends.
 [[nodiscard]] Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs,
                                          const Listener& listener);
 

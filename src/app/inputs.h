@@ -125,7 +125,7 @@ struct NotedText {
 // Applies the tunables in the text. Fails if it has no tunable.
 [[nodiscard]] Status take_tunables(const NotedText& found, allocator::Tunables& tunables);
 
-// How commands that take several captures name them.
+// The names of captures on the command line of commands that take several.
 
 // The image and trace that one command-line argument names: FILE.e4c, or IMAGE:TRACE, split at the
 // only colon that has a file on either side.
@@ -139,7 +139,7 @@ struct CaptureName {
 // The options to open the capture.
 [[nodiscard]] InputOptions input_options(const CaptureName& name, unsigned threads);
 
-// Declares the files from which it is read.
+// Declares that a command reads the capture's files.
 void declare_reads(const CaptureName& name, Outputs& outputs);
 
 // Adds the files' paths in the image. A file created during the recording gets no path, because its

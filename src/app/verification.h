@@ -31,8 +31,9 @@ void warn_of_fidelity(const report::ReplayReport& report, const Listener& listen
 [[nodiscard]] Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
                                               report::ReplayReport& report);
 
-// Replays under the recorded policy in the order that was found, and then in 4 to 20 other orders
-// of overlapping requests (replay::Session::in_other_orders). Empty if no requests overlap.
+// Replays under the recorded policy, first in the order that the replay found, and then in 4 to 20
+// other orders of overlapping requests (replay::Session::in_other_orders). Empty if no requests
+// overlap.
 [[nodiscard]] Result<std::vector<results::Outcome>> replay_other_orders(
     const replay::Session& session, const Inputs& inputs, const std::string& recorded_policy,
     unsigned threads);
@@ -45,7 +46,7 @@ class FollowedRecording {
   FollowedRecording(const Inputs& inputs, replay::SessionOptions session);
 
   // Follows the recorded kernel. Must be called before any replay. Fails as check_fidelity() does,
-  // unless `force`. Warns of consequences for the policies.
+  // unless `force`. Warns about what the result means for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies,
                               const Listener& listener);
 

@@ -33,7 +33,7 @@ struct Trouble {
 // Starts to keep the consoles of all kernels of this program, also after they end (`--kernel-log
 // FILE`). Thread-safe.
 void keep_consoles();
-// Adds a console if consoles are kept.
+// Adds a console to them, if consoles are kept.
 void note_console(std::string_view kernel, std::string_view console);
 // All consoles so far, each after a line that names its kernel.
 [[nodiscard]] std::string kept_consoles();
@@ -91,7 +91,7 @@ class Guest {
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // The kernel's most informative output about its failure.
+  // The part of the kernel's output that says most about its failure.
   [[nodiscard]] std::string last_words() const;
 
  private:

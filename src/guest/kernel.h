@@ -34,9 +34,9 @@ struct KernelOptions {
 // Each request is made for a stand-in of its inode. If the trace lacks the file's size and number
 // of writers, the stand-in gets values that lead the kernel to the mode and the size step of
 // DecisionInputs (ext4_mb_group_or_file and ext4_mb_normalize_request read i_size and
-// i_writecount). Of the sizes that fit, it gets the largest end of the file that the trace has
-// shown. Code that depends on more than mode and step may decide differently for the true size; its
-// decisions are marked (Decision::size_guessed).
+// i_writecount). Its size is the largest end of the file that the trace has shown so far, unless
+// that contradicts mode or step. Code that depends on more than mode and step may decide
+// differently for the true size. Such decisions are marked (Decision::size_guessed).
 class KernelDecider final : public allocator::Decider {
  public:
   // Boots the kernel and mounts the image. `source` describes the image and must outlive the
@@ -44,10 +44,10 @@ class KernelDecider final : public allocator::Decider {
   [[nodiscard]] static Result<std::unique_ptr<KernelDecider>> start(const state::Source& source,
                                                                     const KernelOptions& options);
 
-  // For callers whose next request does not depend on the last decision. From now on, allocate()
-  // does not wait and returns an empty decision. Instead, `heard` is called for each decision, in
-  // order, with the number of groups that the kernel has considered so far. Allocations are not
-  // recorded, so state() does not change.
+  // Lets a caller post requests without waiting, if its next request does not depend on the last
+  // decision. From now on, allocate() does not wait and returns an empty decision. Instead, `heard`
+  // is called for each decision, in order, with the number of groups that the kernel has considered
+  // so far. Allocations are not recorded, so state() does not change.
   using Heard =
       std::function<void(const allocator::Decision&, std::optional<std::uint64_t> considered)>;
   void run_ahead(Heard heard);

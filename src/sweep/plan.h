@@ -58,8 +58,8 @@ struct Plan {
   std::uint64_t merged = 0;    // equal to an earlier point
   // The tunables of each capture's kernel; empty while they are unknown.
   std::vector<allocator::Tunables> recorded_by_capture;
-  // By capture: why its results are doubtful (doubts_of()). Empty, or an empty string, if nothing
-  // is known against them.
+  // For each capture, the reasons why its results are doubtful (doubts_of()). The string is empty,
+  // or missing, if there are no doubts.
   std::vector<std::string> doubts;
 
   // Applies the point's values to a capture's recorded tunables.
@@ -67,13 +67,13 @@ struct Plan {
                                              const allocator::Tunables& recorded) const;
 };
 
-// How much a point changes. Among points with the same figures, the one that changes least is
-// named.
+// The number of tunables that a point changes. If several points have the same figures, the one
+// with the fewest changes is recommended.
 struct Changes {
   std::uint64_t of_recorded = 0;  // tunables that differ from the recorded ones
   std::uint64_t of_default = 0;   // tunables that differ from the kernel's defaults
   std::size_t index = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): it takes what the compiler makes of this for a 0
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false positive: the compiler generates a 0
   auto operator<=>(const Changes&) const = default;
 };
 [[nodiscard]] Changes changes(const Plan& plan, std::size_t index);
@@ -104,8 +104,8 @@ struct Work {
 };
 
 // Replays the points in threads. Each thread runs several points at a time (Session::in_lockstep).
-// When all of these are finished, each is passed to `done` as its line (store.h), on the thread
-// that ran it, and its engine is freed. So memory use depends only on the number of running points.
+// When all of these are finished, the line of each (store.h) is passed to `done` on the thread that
+// ran it, and its engine is freed. So memory use depends only on the number of running points.
 // Returns when no point is running. The Error is the first one of a replay or of `done`; no point
 // starts after it.
 [[nodiscard]] Status run_points(

@@ -16,7 +16,7 @@ namespace e4r::sweep {
 // The figures of points, by index, as from figures_of(). Empty for unfinished points.
 using Figures = std::vector<std::vector<results::Value>>;
 
-// The cost of searches is the sum of kCostRows. Their benefit is that files consist of few pieces.
+// The cost of searches is the sum of these rows. Their benefit is that files consist of few pieces.
 inline constexpr std::string_view kCostRows[] = {"mb_stats/extents_scanned", "groups_considered"};
 inline constexpr std::string_view kFragmentationRow = "files/extents";
 

@@ -47,7 +47,7 @@ namespace e4r::sweep {
 // Lines of finished points by index (store.h). Empty for an unfinished point.
 using Lines = std::vector<std::string>;
 
-// By capture: what the finished lines say against its results.
+// For each capture, the reasons in its finished lines why its results are doubtful.
 [[nodiscard]] std::vector<std::string> doubts_of(const Plan& plan, const Lines& lines);
 
 // The finished points, and the number of bad lines.

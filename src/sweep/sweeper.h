@@ -36,7 +36,7 @@ class OpenCapture {
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies);
 
   [[nodiscard]] const CaptureId& id() const { return id_; }
-  // Has no session before follow().
+  // The Subject has no session before follow().
   [[nodiscard]] Subject subject() const;
 
  private:
@@ -80,10 +80,11 @@ class Sweeper {
   // Follows each capture that has points to run. Errors: as for check_fidelity(), unless `force` is
   // set.
   [[nodiscard]] Status follow();
-  // Runs the missing points. Writes the directory's files once nothing is left. If `stop` was set
-  // before that, --resume can continue. Errors: those of a replay or of the directory.
+  // Runs the missing points. Writes the directory's files once all points are finished. If `stop`
+  // is set before that, a sweep with --resume can continue later. Errors: those of a replay or of
+  // the directory.
   [[nodiscard]] Status run(const std::atomic<bool>& stop);
-  // The figures of all points, once nothing is left.
+  // The figures of all points. Valid once all points are finished.
   [[nodiscard]] const Figures& figures() const { return figures_; }
 
  private:
