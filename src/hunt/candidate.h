@@ -134,7 +134,8 @@ class Start {
   [[nodiscard]] const state::Source& source() const { return source_; }
   [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
   [[nodiscard]] std::uint64_t free_blocks() const;
-  // Free inodes, as many as a case can use: consecutive ones, or one from each flex group in turn.
+  // Free inodes, as many as a case can use. They are consecutive, or come from each flex group in
+  // turn.
   [[nodiscard]] const std::vector<std::uint32_t>& inodes(bool one_directory) const {
     return one_directory ? neighbours_ : spread_;
   }

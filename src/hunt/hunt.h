@@ -54,8 +54,8 @@ struct Hunt {
 [[nodiscard]] Result<Hunt> hunt(const HuntOptions& options, ImageMaker make,
                                 const app::Listener& listener);
 
-// How much worse a case is, as readable text: "12.5 times", "new" if the first policy's value is 0,
-// "its kernel fails", or "no worse" (also if `trial` is null).
+// Says how much worse a case is: "12.5 times", "new" if the first policy's value is 0, "its kernel
+// fails", or "no worse" (also if `trial` is null).
 [[nodiscard]] std::string times_text(const Trial* trial);
 
 // The program and the command of a hunt.
@@ -65,7 +65,7 @@ struct HuntOrigin {
   std::string output;  // the capture's name
 };
 [[nodiscard]] std::string hunt_text(const Hunt& hunt, const HuntOrigin& origin);
-// The JSON document of schema e4replay-hunt/1.
+// The JSON document (schema e4replay-hunt/1).
 [[nodiscard]] std::string hunt_json(const Hunt& hunt, const HuntOrigin& origin);
 
 }  // namespace e4r::hunt

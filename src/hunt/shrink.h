@@ -18,9 +18,9 @@ struct Shrunk {
   std::uint64_t trials = 0;
 };
 
-// Moves each parameter as near as possible to its plain value, and then removes operations (delta
-// debugging: Zeller and Hildebrandt, 2002). A smaller case must keep three quarters of the score.
-// Makes at most `most` trials.
+// Moves each parameter of the worst case as near as possible to its plain value, and then removes
+// operations (delta debugging: Zeller and Hildebrandt, 2002). A smaller case must keep three
+// quarters of the score. Makes at most `most` trials.
 [[nodiscard]] Result<Shrunk> shrink(const Space& space, Starts& starts,
                                     const SearchOptions& options, const Found& found,
                                     std::uint64_t most, const SearchTold& told);

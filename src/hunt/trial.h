@@ -35,7 +35,7 @@ struct Trial {
   // not infinitely better than a small one.
   double score = 0;
   [[nodiscard]] bool has_failed() const { return !failed[0].empty() || !failed[1].empty(); }
-  // The factor by which the second value is worse; infinite if the divisor is 0.
+  // The factor by which the second value is worse; infinite if the smaller value is 0.
   [[nodiscard]] double times() const {
     return higher_is_better ? base_value / with_value : with_value / base_value;
   }
@@ -63,10 +63,10 @@ struct Scene {
 struct Match {
   review::Side base, with;
   const results::Row* objective = nullptr;
-  std::uint64_t least_requests = 0;         // allocation requests; cases with fewer do not count
+  std::uint64_t least_requests = 0;  // allocation requests; cases with fewer requests do not count
   const std::atomic<bool>* stop = nullptr;  // true if the hunt must end; may be null
 };
-// For a Stoppable around work that may take long in a thread, such as ageing and trials.
+// The question whether to stop, for a Stoppable around long work such as ageing and trials.
 [[nodiscard]] Stoppable::Asked stop_of(const Match& match);
 
 // kWorstScore is the score if the second policy's kernel failed, since nothing can be worse.

@@ -50,10 +50,10 @@ struct ReviewOptions {
 
 // One figure under both policies.
 struct Figure {
-  const results::Row* row = nullptr;  // of results::rows(Teller::review)
+  const results::Row* row = nullptr;  // one of results::rows(Teller::review)
   results::Value base, with;
-  // The relative difference between runs that should be equal. For a time it is measured between
-  // runs; for another figure it is chance (results::luck_of).
+  // The relative difference between results that should be equal. For a time, it is measured
+  // between runs. For any other figure, it is the variation by chance (results::luck_of).
   double noise = 0;
 };
 // The figures that at least one of the two has, in the order of the rows.
@@ -69,7 +69,8 @@ enum class Change : std::uint8_t {
   worse,
 };
 [[nodiscard]] Change change_of(const Figure& figure);
-// The relative size of the change: 0.5 from 100 to 150 or to 50; infinite from 0.
+// The relative size of the change: 0.5 for a change from 100 to 150 or to 50; infinite for a change
+// from 0.
 [[nodiscard]] double size_of(const Figure& figure);
 
 // A capture, or an aged file system.
@@ -81,7 +82,7 @@ struct Case {
   std::uint64_t bytes = 0;  // size of the file system
   std::uint32_t block_size = 0;
   std::uint64_t decisions = 0;      // comparable recorded decisions
-  std::uint64_t followed = 0;       // how many of these the model of the recorded kernel made, too
+  std::uint64_t followed = 0;       // decisions that the model of the recorded kernel made, too
   std::string recorded_policy;      // the name of that model
   std::optional<bool> kernels_own;  // whether that model counts as the kernel's own policy; empty
                                     // if unknown
@@ -89,7 +90,7 @@ struct Case {
   stats::FreeExtents free_base, free_with;
   bool alike = false;                // both policies made the same decision for every request
   std::vector<Figure> alike_times;   // the times of such a case, which show the noise
-  unsigned repeats = 1;              // the number of runs whose median the times are
+  unsigned repeats = 1;              // the times are the median of this many runs
   std::vector<std::string> caveats;  // doubts about the input or the results
   std::string refused;               // why the case is not compared; empty if it is
   // How each side failed, base first: a kernel that hung or met an error, or a policy that returned
@@ -118,9 +119,9 @@ struct Review {
   std::vector<Caveat> caveats;  // equal caveats of several cases are merged
 };
 
-// Draws conclusions from all cases. The bands of noise become the noise of the times of cases that
-// were decided differently. Equal caveats are merged, and one is added for decisions that depended
-// on guesses.
+// Fills in what follows from all cases. In cases that were decided differently, the noise of times
+// is set from the bands. Equal caveats are merged, and a caveat is added for decisions that
+// depended on guesses.
 void conclude(Review& review);
 
 // Replays and ages under both policies. A capture that the model does not follow, or on which a
@@ -138,20 +139,20 @@ inline constexpr double kWorthTellingOfTimes = 0.1;
 struct Failures {
   std::vector<std::size_t> with;        // cases in which --with failed, which is the worst result
   std::vector<std::size_t> base_alone;  // cases in which --base failed and --with did not
-  std::size_t both = 0;                 // how many of `with` in which --base failed, too
+  std::size_t both = 0;                 // number of cases in `with` in which --base failed, too
   [[nodiscard]] const std::vector<std::size_t>& of(Change change) const {
     return change == Change::worse ? with : base_alone;
   }
 };
 [[nodiscard]] Failures failures_of(const Review& review);
 
-// The position of a case's figure in a review.
+// Refers to a figure of a case in a review.
 struct CaseFigure {
   std::size_t of = 0;  // index of the case
   std::size_t figure = 0;
 };
-// The figures of the lists that changed in this direction by enough to be listed. The largest
-// change comes first, times come last.
+// The figures that changed in this direction by at least kWorthTelling. The largest change comes
+// first, and times come last.
 [[nodiscard]] std::vector<CaseFigure> list_changed(const Review& review, Change change);
 // The few largest changes of each figure, figure by figure.
 [[nodiscard]] std::vector<CaseFigure> list_largest(const Review& review, Change change);
@@ -168,7 +169,7 @@ struct Summary {
     return change == Change::worse ? worse : better;
   }
 };
-// One summary for each figure of the lists, in their order, with times last.
+// One summary for each figure that list_changed() can contain, in the same order, with times last.
 [[nodiscard]] std::vector<Summary> summaries(const Review& review);
 // Only the summaries that have entries in list_changed().
 [[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
@@ -184,7 +185,7 @@ struct ReviewOrigin {
 [[nodiscard]] std::string review_text(const Review& review, const ReviewOrigin& origin);
 // The same as an HTML page.
 [[nodiscard]] std::string review_html(const Review& review, const ReviewOrigin& origin);
-// The document of schema e4replay-review/1.
+// The JSON document (schema e4replay-review/1).
 [[nodiscard]] std::string review_json(const Review& review, const ReviewOrigin& origin);
 
 // Parts shared by the documents of reviews and hunts.

@@ -9,7 +9,8 @@
 // Wording shared by the text and the page of a review.
 namespace e4r::review {
 
-// "linux-7.3 with mb_max_to_scan=100", and whether a kernel is known to decide like this.
+// "linux-7.3 with mb_max_to_scan=100", followed by whether a kernel is known to decide as the model
+// does.
 [[nodiscard]] std::string side_text(const Side& side);
 // For a policy from a file: release and commit of a kernel, and the checksum. Empty for built-in
 // policies.
@@ -20,8 +21,8 @@ namespace e4r::review {
 [[nodiscard]] std::string times_note(const Review& review);
 // "worse in 42 of 88, median +1.2 %, most +67.0 % in git-1k-aged; better in 3".
 [[nodiscard]] std::string way_text(const Review& review, const Summary& summary, Change change);
-// "kernel:mine.uml failed in 2 of 93 cases, --base in 1 of these". Empty if nothing failed. For
-// what got better, counts the cases in which --base failed and --with did not.
+// "kernel:mine.uml failed in 2 of 93 cases, --base in 1 of these". Empty if nothing failed. If
+// `change` is better, counts the cases in which --base failed and --with did not.
 [[nodiscard]] std::string failures_text(const Review& review, Change change);
 // The text to print if no figure changed by enough to be listed.
 [[nodiscard]] std::string nothing_changed(const Review& review, Change change);
