@@ -9,7 +9,7 @@
 #include "allocator/observer.h"
 #include "util/status.h"
 
-// Simulates, by discrete events, what recorded requests would cost if many writers made them at the
+// A discrete-event simulation of what recorded requests would cost if many writers made them at the
 // same time. Each writer makes the requests for its own files, in the recorded order. Before a
 // request, it thinks and does the recorded frees. Then the allocator decides in the current state,
 // and the writer repeats the steps of the allocator's code: it computes, takes locks and releases
@@ -18,9 +18,10 @@
 // when it reaches them. Its decision is then fixed. If the lock of the chosen group proves to be
 // taken after all, the writer moves to the next group by number and is served there in the same
 // way. A group that another CPU used last costs more, because its cache lines come from that CPU
-// and move back and forth while both use it. The simulation omits other cache effects between CPUs;
-// all locks outside fs/ext4/mballoc.c, so waiting for a full journal or a locked directory counts
-// as thinking; and the locks that a commit takes to return freed clusters to their groups.
+// and move back and forth while both use it. The simulation omits three things: other cache effects
+// between CPUs; the locks outside fs/ext4/mballoc.c, so waiting for a full journal or a locked
+// directory counts as thinking; and the locks that a commit takes to return freed clusters to their
+// groups.
 namespace e4r::contention {
 
 // The result of serving a request.
@@ -89,8 +90,8 @@ struct SimulationOutcome {
   };
   std::vector<LockWaits> waits;  // by lock name, longest total wait first
   [[nodiscard]] Waits all_waits() const;
-  // The share, from 0 to 1, that these waits have in the writers' total time, excluding waits for a
-  // CPU.
+  // The share of these waits in the writers' total time, from 0 to 1. Waits for a CPU are not part
+  // of the total.
   [[nodiscard]] double share_waited(const Waits& waits) const;
   [[nodiscard]] double requests_per_second() const;
 };

@@ -25,8 +25,8 @@ struct ExtentLayout {
 // `usable`: the runs in which clusters may be free, ascending, with at least one cluster between
 // any two. The text must describe a file system with these blocks and clusters. The lengths of the
 // extents within a bucket and their places are random. The number of free chunks is that of the
-// text if suitable places are found. Errors: no clusters can have these extents; no room for all of
-// them.
+// text if suitable places are found. Errors: no file system can have these extents; there is not
+// enough room for all of them.
 [[nodiscard]] Result<ExtentLayout> lay_out_extents(const ExtentText& text, const Geometry& geometry,
                                                    const std::vector<ClusterRun>& usable, Rng& rng);
 

@@ -12,7 +12,7 @@
 
 namespace e4r::shrinker {
 
-// The number of comparisons, and the number of those without a difference.
+// Counts comparisons, and those in which nothing differed.
 struct Compared {
   std::uint64_t all = 0;
   std::uint64_t same = 0;
@@ -45,7 +45,7 @@ struct CacheAgreement {
 struct ReclaimOutcome {
   const ReclaimModel* model = nullptr;
   std::uint64_t calls = 0, visited = 0, reclaimed = 0;
-  std::uint64_t empty_calls = 0;  // calls that reclaimed nothing although something was reclaimable
+  std::uint64_t empty_calls = 0;   // calls that reclaimed nothing although entries were reclaimable
   std::uint64_t most_visited = 0;  // maximum of one call
   std::uint64_t lookups = 0, hits = 0;
   std::uint64_t lost_hits = 0;  // lookups that failed because the entry had been reclaimed

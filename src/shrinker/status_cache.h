@@ -56,11 +56,12 @@ class StatusTree {
   // Removes the range. Parts of entries outside the range stay (__es_remove_extent).
   void remove(std::uint64_t logical, std::uint64_t len);
 
-  // The entry that holds the block, else the next one, else end() (__es_tree_search).
+  // The entry that contains the block. If there is none, the next entry, or end()
+  // (__es_tree_search).
   [[nodiscard]] Position search(std::uint64_t logical);
-  // The entry that holds the block, or end().
+  // The entry that contains the block, or end().
   [[nodiscard]] Position find(std::uint64_t logical);
-  // Marks the entry that holds the block as referenced, and returns a copy from before that;
+  // Marks the entry that contains the block as referenced and returns a copy of its earlier state;
   // nullopt if there is no entry.
   std::optional<Entry> look_up(std::uint64_t logical);
   // Removes an entry and returns its successor.
@@ -99,7 +100,7 @@ class StatusCache {
   StatusCache(const StatusCache&) = delete;
   StatusCache& operator=(const StatusCache&) = delete;
 
-  // Apply the events of the same names. Ranges must satisfy is_range().
+  // These functions apply the events of the same names. Ranges must satisfy is_range().
   void insert(std::uint64_t ino, const Entry& entry);
   void cache(std::uint64_t ino, const Entry& entry);
   void remove(std::uint64_t ino, std::uint64_t logical, std::uint64_t len);
