@@ -12,7 +12,8 @@
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kMostInACall = 2u << 20;  // the most that is read or written in one call
+constexpr std::uint64_t kMostInACall =
+    2u << 20;  // maximum number of bytes that one call reads or writes
 
 // Joins the low and high halves of a number, which are in on-disk byte order.
 template <std::unsigned_integral T>
@@ -151,8 +152,8 @@ bool Descriptors::is_copy(Target& target, const Copy& copy) const {
   const std::uint32_t group = copy.first * super_->descs_per_block;
   const std::uint64_t descriptors =
       std::min<std::uint64_t>(std::uint64_t{copy.count} * super_->descs_per_block, count() - group);
-  // The fields before the counts give the places of bitmaps and tables. In a 64-byte descriptor, so
-  // do the same fields of its second half.
+  // The fields before the counts give the places of bitmaps and tables. In a 64-byte descriptor,
+  // the same fields of its second half do, too.
   constexpr std::size_t kPlaces = offsetof(ext4_group_desc, bg_free_blocks_count);
   constexpr std::size_t kHigh = offsetof(ext4_group_desc, bg_block_bitmap_hi);
   for (std::uint64_t i = 0; i < descriptors; ++i) {
@@ -180,8 +181,8 @@ std::vector<Descriptors::Copy> Descriptors::find_copies(Target& target) const {
   return copies;
 }
 
-// Writes the copies before the primary blocks: while a primary descriptor has a flag, a reader may
-// look for it in a copy.
+// Must be called before the primary blocks are written. In the other order, after a crash a copy
+// could have a flag that was cleared in the primary descriptor.
 Status Descriptors::write_copies(Target& target) const {
   const std::uint64_t size = super_->block_size();
   for (const Copy& copy : find_copies(target)) {
@@ -301,8 +302,8 @@ Status Ext4Tables::check_bitmaps() const {
   return {};
 }
 
-// No table may share a block with another table or with other metadata, because zeroing would
-// destroy the other.
+// No table may share a block with another table or with other metadata, because zeroing the table
+// would destroy the other.
 Status Ext4Tables::check_overlaps() const {
   std::vector<GroupBlocks> all = metadata_blocks(super_, descriptors_);
   std::sort(all.begin(), all.end(),

@@ -46,9 +46,9 @@ class OrphanFile {
     return file.is_foreign_ || file.code_ != 0 ? BLOCK_ABORT : 0;
   }
 
-  // The checksum for this block, whose content is in block_; 0 without metadata_csum. libext2fs
-  // 1.47.0 has ext2fs_do_orphan_file_block_csum(), but returns the value in on-disk byte order.
-  // Later versions were to change that, for big-endian machines.
+  // The checksum for this block, whose content is in block_; 0 without metadata_csum.
+  // ext2fs_do_orphan_file_block_csum() of libext2fs 1.47.0 is not used, because it returns the
+  // value in on-disk byte order and later versions may not.
   [[nodiscard]] std::uint32_t checksum(std::uint64_t block) const {
     if (!ext2fs_has_feature_metadata_csum(fs_->super)) return 0;
     std::uint32_t crc = fs_->csum_seed;
@@ -169,7 +169,7 @@ class Recorder {
   }
 
   Target& target_;
-  Ext4Tables& tables_;  // open for writing, so that bitmaps are known to lie inside the file system
+  Ext4Tables& tables_;  // opened for writing, which checks that bitmaps lie inside the file system
   std::vector<std::byte> bitmap_;
 };
 

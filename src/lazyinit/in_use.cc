@@ -52,7 +52,7 @@ LockLine parse_lock(const std::string& text) {
   return line;
 }
 
-// A process's command line.
+// Returns the command line of a process.
 std::string command_of(const std::string& pid) {
   auto text = read_file(fmt::format("/proc/{}/cmdline", pid));
   if (!text.ok()) return {};
@@ -213,8 +213,8 @@ int lock_range(int fd) {
   if (::fcntl(fd, F_OFD_SETLK, &all) == 0) return 0;
   const int why = errno;
   if (why == EAGAIN || why == EACCES) return EWOULDBLOCK;
-  // The file is open only for reading, or its file system has no such locks. Locks of others may
-  // still be visible.
+  // This lock cannot be taken: the file is open only for reading, or its file system does not have
+  // such locks. The locks of other processes may still be visible.
   all.l_pid = 0;
   if (::fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK) return EWOULDBLOCK;
   return 0;

@@ -37,7 +37,7 @@ std::vector<std::string_view> split(std::string_view list) {
   return words;
 }
 
-// Whether the word is one of these options, even with a wrong value.
+// Whether the word is init_itable or noinit_itable, even with a wrong value.
 bool concerns(std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
   return name == kOn || name == kOff;
@@ -123,7 +123,7 @@ std::string unescape(const std::string& text) {
   return path;
 }
 
-// "41 26 7:2 / /mnt rw,relatime shared:1 - ext4 /dev/loop2 rw,init_itable=5"
+// A line of mountinfo: "41 26 7:2 / /mnt rw,relatime shared:1 - ext4 /dev/loop2 rw,init_itable=5".
 struct MountLine {
   std::string number, at, type, super_options;
 };
@@ -141,7 +141,7 @@ MountLine parse_mount(const std::string& line) {
 
 Status fail(const MountedAt& mounted, int fd) {
   const int why = errno;
-  // The file system's own message, as "e text".
+  // The file system's own message, in the form "e TEXT".
   std::array<char, 512> text = {};
   const ssize_t n = fd >= 0 ? ::read(fd, text.data(), text.size()) : -1;
   std::string detail =

@@ -130,10 +130,10 @@ Result<Probed> ScratchTarget::probe(std::uint64_t offset, std::uint64_t length) 
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1u << 20;  // the most that is written in one call
+constexpr std::uint64_t kMostBytes = 1u << 20;  // maximum number of bytes that one call writes
 
-// undo_close() of libext2fs 1.47 leaks its map of written blocks, once for each undo file.
-// LeakSanitizer must ignore that.
+// For each undo file, undo_close() of libext2fs 1.47 leaks its map of written blocks. LeakSanitizer
+// must ignore that.
 #ifdef __SANITIZE_ADDRESS__
 using LeakAllowed = __lsan::ScopedDisabler;
 #else
@@ -244,8 +244,9 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40);
 
-// If libext2fs 1.47 continues a file whose last block of keys is full, it writes a key beyond the
-// end of that block (undo_write_tdb() after try_reopen_undo_file()).
+// Returns an Error if the last block of keys in the undo file is full. If libext2fs 1.47 continued
+// such a file, it would write a key beyond the end of that block (undo_write_tdb() after
+// try_reopen_undo_file()).
 Status has_room(const std::string& file) {
   Header header = {};
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);

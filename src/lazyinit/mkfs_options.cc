@@ -47,7 +47,7 @@ std::optional<CommandLine> split(std::span<const std::string> arguments) {
   const int argc = static_cast<int>(words.size());
   CommandLine line;
   opterr = 0;
-  optind = 0;  // makes glibc's getopt start over
+  optind = 0;  // makes glibc's getopt start again
   for (int c = 0; (c = ::getopt(argc, argv.data(), kLetters)) != -1;) {
     if (c == '?') return std::nullopt;
     line.options.push_back(
@@ -124,7 +124,7 @@ class Parser {
   }
 
  private:
-  // Takes our keys. Puts all other keys into rest_.
+  // Parses our keys, and adds all other keys to rest_.
   Status take_keys(const std::string& list) {
     for (Token& token : tokens_of(list)) {
       E4R_TRY(const bool taken, take(token));

@@ -113,8 +113,8 @@ Result<std::optional<NotZero>> look(Target& target, const ZeroRange& part) {
   return bad;
 }
 
-// Hands out parts in order, and skips no part before a finding. So the result does not depend on
-// the number of threads.
+// Parts are checked in order. Every part before the first one that is not zero is checked, so the
+// result does not depend on the number of threads.
 class CheckAll {
  public:
   CheckAll(Target& target, std::span<const ZeroRange> parts) : target_(target), parts_(parts) {}

@@ -111,8 +111,8 @@ bool FlightRecorder::is_due() const {
          packed_bytes_ - moment_at_bytes_ >= limits_.bytes / 4;
 }
 
-// When the first operation of a later event comes, all operations of the events up to the candidate
-// have taken effect.
+// A checkpoint is taken when the first operation of a later event comes, because by then all
+// operations of the events before the checkpoint have taken effect.
 void FlightRecorder::before(const replay::Op& op, replay::OrderSearch& run) {
   if (!candidate_ || op.ordinal <= candidate_->event) return;
   const Candidate from = *std::exchange(candidate_, std::nullopt);

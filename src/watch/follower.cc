@@ -94,8 +94,8 @@ class Shown final : public trace::EventSource {
   bool& lost_;
 };
 
-// The beginning of a FITRIM call needs facts that only its end shows. So the follower takes the
-// ranges that each event names, and shadows ignore them.
+// What a FITRIM call does is known only at its end. So the follower applies each discarded range
+// when its event comes, and shadows ignore FITRIM.
 replay::TraceFacts facts_of(const state::Source& source) {
   return {.warm = true, .discards_recorded = source.geometry.discard, .trims = {}};
 }
@@ -286,7 +286,8 @@ std::vector<results::Outcome> Follower::counts() const {
   return out;
 }
 
-// Computes the figures that are slow to compute. Takes at most a fiftieth of the thread's time.
+// Computes the figures that need a pass over all groups and files. Takes at most a fiftieth of the
+// thread's time.
 void Follower::look_slowly() {
   constexpr double kShare = 50;
   const std::uint64_t now = machine_ns();

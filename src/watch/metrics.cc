@@ -21,7 +21,7 @@ std::string bucket_key(std::size_t bucket) {
   return fmt::format("#groups/{}", bucket);
 }
 
-// The suffix of a unit in keys, and the base unit, with which the name of a metric ends.
+// The suffix that a unit has in keys, and the base unit that ends the name of a metric.
 struct BaseUnit {
   std::string_view in_key, name;
 };
@@ -153,7 +153,7 @@ void Metrics::add_row(std::vector<MetricFamily>& out, const Row& row) const {
       if (const Counter* counter = find(row.key, allocator)) add(allocator, counter->value());
   } else if (last_.picture) {
     for (const std::string& allocator : allocators_) {
-      // The first column with that name: a policy may be given twice.
+      // If a policy was given twice, the first column with its name counts.
       const auto column = std::ranges::find(last_.picture->columns, allocator, &Column::name);
       if (column == last_.picture->columns.end()) continue;
       if (const auto value = value_of(row, *column)) add(allocator, *value);

@@ -27,7 +27,8 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMostRequest = 8192;
-constexpr std::size_t kMostIgnored = 64 << 10;  // bytes after a request
+constexpr std::size_t kMostIgnored =
+    64 << 10;  // maximum number of bytes that are ignored after a request
 constexpr std::chrono::seconds kMostTime{5};
 
 // The request up to and including its empty line, or nothing if that has not arrived yet.
@@ -164,7 +165,7 @@ class MetricsServer::Loop {
     for (std::size_t i = 0; i < kMost; ++i) {
       Fd fd(::accept4(server_.listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!fd.is_open()) {
-        // Out of descriptors or memory: wait instead of retrying at once.
+        // The process is out of descriptors or memory. Wait instead of retrying at once.
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
           ::poll(nullptr, 0, /*milliseconds*/ 100);
         return;

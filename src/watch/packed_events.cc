@@ -18,7 +18,7 @@ void pack_events(std::span<const trace::Event> events, std::uint64_t first,
     EventBlock block;
     block.first = first;
     block.events = encoder.events();
-    // The decoder reads beyond the end.
+    // The decoder may read beyond the end of the last event.
     block.bytes = std::vector<std::uint8_t>(payload.size() + e4t::kMaxEventBytes);
     std::ranges::copy(payload, block.bytes.begin());
     first = block.end();

@@ -138,7 +138,7 @@ class Page {
     add({{text, Style::plain}});
   }
 
-  // The keys, in the terminal's last line.
+  // Shows the keys in the terminal's last line.
   void foot() {
     while (room() > 0) lines_.emplace_back();
     std::string text = fmt::format(" q end  ? help  o columns  s sort  f {}  w save  c capture",
@@ -195,7 +195,8 @@ class Page {
     costly();
   }
 
-  // How many of the chosen figures fit beside the name. Leaves room for "+N" unless all fit.
+  // Returns how many of the chosen figures fit next to the name. Unless all fit, leaves room for
+  // "+N".
   [[nodiscard]] std::size_t figures_that_fit() const {
     constexpr std::size_t kMark = 4;
     const auto rows = view_.figures.rows();

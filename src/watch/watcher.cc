@@ -25,7 +25,7 @@ namespace {
 // over.
 constexpr std::uint64_t kShedBytes = 64 << 20, kMostBytes = 256 << 20;
 constexpr std::uint64_t kShedNs = 5'000'000'000;
-constexpr std::chrono::seconds kPatience{30};  // how long the figures may be that far behind
+constexpr std::chrono::seconds kPatience{30};  // how long the figures may be kShedNs behind
 constexpr std::chrono::seconds kLookEvery{1}, kSecondCheck{2}, kLongestPause{60};
 
 std::string running_release() {
@@ -144,8 +144,8 @@ void Watcher::start_again() {
 
 Status Watcher::pump() {
   if (over_) return {};
-  // The stream holds events back for Tracer::kSlackNs. So a remount shows here before any event
-  // that follows it is passed on.
+  // The stream holds events back for Tracer::kSlackNs. So a remount is noticed here before any
+  // event after it is passed on.
   if (mounts_.has_changed() || Steady::now() - looked_ >= kLookEvery) {
     looked_ = Steady::now();
     E4R_CHECK(look_around());
@@ -229,7 +229,8 @@ void Watcher::check_groups() {
 void Watcher::begin_check() {
   check_at_ = Steady::now() + options_.check_every;
   const auto follower = pursuit_->follower();
-  // If the follower is far behind, it reaches this moment only after the reading has ended.
+  // It does not matter how far the follower is behind: it makes the comparison when it reaches the
+  // time of the reading.
   if (follower == nullptr || reading_.valid()) return;
   follower->begin_check(Stream::now_ns());
   reading_ = std::async(std::launch::async, read_groups, stream_->volume().device_name);
