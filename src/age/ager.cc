@@ -72,8 +72,8 @@ Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions
   kept_back_ = geometry_.to_blocks(std::min<std::uint64_t>(clusters / 50, 4096));
 }
 
-// Makes room for a slot on demand. There are as many slots as inodes, which is millions on a large
-// disk.
+// Makes room for a slot when it is first used, because there are as many slots as inodes: millions
+// on a large disk.
 void Ager::reach(std::uint32_t slot) {
   if (slot < files_.size()) return;
   const std::size_t reached = std::min(

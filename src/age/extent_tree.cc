@@ -162,7 +162,7 @@ bool ExtentTree::split_leaf(const Mapped& mapped, const Place& place,
   const NodeGoal data = {NodeGoal::Kind::data, *goal_of(mapped.logical)};
   const std::size_t added = place.leaf + 1;
   if (indexes_.empty() && leaves_.size() == kRoot) {
-    // The entries for the leaves also move down, into a block before the first leaf.
+    // The entries for the leaves also move down, into a new node before the first leaf.
     nodes.push_back({NodeGoal::Kind::before, leaves_.front().block - 1});
     wanted_.emplace_back(false, 0);
     indexes_.push_back({0, leaves_.size()});

@@ -262,7 +262,7 @@ Status JobReader::read_sizes(Job& job) const {
   E4R_CHECK(take("io_size", job.io, parse_fio_size));
   if (all == 0 && each == 0) return error("size: is missing: give size= or filesize=");
   job.size = each != 0 ? each : all / std::max<std::uint64_t>(job.files, 1);
-  // `size` is the amount that is written, to files of `filesize`.
+  // In fio, `size` is the amount that is written, and `filesize` the size of the files.
   if (each != 0 && all != 0 && job.io == 0) job.io = all;
   return {};
 }

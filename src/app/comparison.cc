@@ -367,8 +367,8 @@ void deal_out(std::vector<std::uint64_t*>& pauses) {
   }
 }
 
-// Evens out the pauses of nearby requests, separately for pauses within a file and pauses before
-// another file.
+// Applies deal_out() to the pauses of nearby requests, separately for pauses within a file and
+// pauses before another file.
 void deal_out_pauses(Thinking& thinking) {
   constexpr std::size_t kAround = 1024;  // requests
   for (std::size_t from = 0; from < thinking.ns.size(); from += kAround) {
@@ -509,7 +509,7 @@ namespace {
 // Warns about doubtful recorded pauses.
 void warn_of_pauses(const Thinking& thinking, const replay::DecisionRows& recorded,
                     const Listener& listener) {
-  // Tolerates a few, because writeback may run concurrently with a single writer.
+  // A few overlaps are tolerated, because writeback may run concurrently with a single writer.
   constexpr std::uint64_t kFew = 20;  // one in this many requests
   if (thinking.overlapping > recorded.all().size() / kFew)
     listener.warn(fmt::format(

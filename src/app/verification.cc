@@ -269,8 +269,8 @@ Result<replay::Followed> follow_recorded(replay::Session& session, replay::Setup
   return out;
 }
 
-// Explains the requested decision, or else the first one that differs. That one is known only at
-// the end, so it needs a second run, made in the same way as `told`.
+// Explains the requested decision, or else the first one that differs. The first one that differs
+// is known only at the end, so it needs a second run, made in the same way as `told`.
 Result<std::string> explain(replay::Session& session, replay::Setup setup, std::uint64_t wanted,
                             bool free_run, const replay::Run& told) {
   if (wanted != 0) return explained(wanted, told);

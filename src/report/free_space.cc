@@ -45,7 +45,7 @@ std::string chunk_lines(const FreeSpaceReport& free) {
       free.printed.free_chunks, percent(free.printed.free_chunks, chunks));
 }
 
-// The number of bytes, as fstrim -v prints it.
+// The lines about FITRIM. The number of bytes is printed as by fstrim -v.
 std::string fitrim_lines(const FreeSpaceReport& free) {
   const stats::FitrimCount& fitrim = *free.fitrim;
   const image::SuperblockInfo& geo = free.superblock;

@@ -297,7 +297,8 @@ json::object histogram(const ReplayReport& report) {
 using Counters = stats::KnownCounters::PerCriterion;
 using Counter = stats::KnownCounters::Count Counters::*;
 
-// For each column; null if the counter is known for no criterion.
+// The counter of each criterion, for each column. A column is null if its counter is known for no
+// criterion.
 json::array per_criterion(const ReplayReport& report, const std::vector<mb::Criterion>& criteria,
                           Counter counter) {
   json::array out;
@@ -337,8 +338,8 @@ json::object criteria(const ReplayReport& report) {
           {"extents", per_criterion(report, used, kCounters[2])}};
 }
 
-// For each policy, but not for the recorded kernel, whose trace does not show the cost of single
-// decisions.
+// The costs of decisions under each policy. The recorded kernel is left out, because its trace does
+// not show the cost of single decisions.
 json::array costs(const ReplayReport& report) {
   json::array out;
   for (const results::Outcome& run : report.runs) {

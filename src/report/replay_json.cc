@@ -163,7 +163,7 @@ json::object run_json(const results::Outcome& run) {
   return out;
 }
 
-// How far the model follows the recorded kernel, and the figures of that kernel.
+// How closely the model follows the recorded kernel, and the figures of that kernel.
 json::object recorded_json(const ReplayReport& report) {
   json::object out = agreement_json(*report.recorded);
   out["policy"] = report.recorded_policy;

@@ -15,7 +15,7 @@ namespace {
 
 using stats::FreeExtents;
 
-// What a mounted file system held in memory at the start.
+// Describes what a mounted file system had in memory at the start.
 std::string warm_start(const ReplayReport& report) {
   if (!report.warm) return {};
   const replay::WarmStart& w = *report.warm;
@@ -37,7 +37,7 @@ std::string warm_start(const ReplayReport& report) {
   return out;
 }
 
-// The program whose requests were made without a trace.
+// Describes the program whose requests were made without a trace.
 std::string workload_lines(const WorkloadFacts& workload) {
   std::string out;
   for (const std::string& line : workload_text(workload))
@@ -72,7 +72,7 @@ std::string header(const ReplayReport& report) {
   return text;
 }
 
-// How the policy that follows the recorded kernel was chosen.
+// Says how the policy that follows the recorded kernel was chosen.
 std::string whose_policy(const ReplayReport& report) {
   std::string text;
   for (const std::string& line :
@@ -146,7 +146,7 @@ std::string partings(const ReplayReport& report) {
   return text;
 }
 
-// Why policies are better or worse, one paragraph for each.
+// Explains why policies are better or worse, in one paragraph for each.
 std::string why(const ReplayReport& report) {
   constexpr std::size_t kIndent = 7, kWidth = 80;
   std::string text;
@@ -186,7 +186,7 @@ void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& ta
   }
 }
 
-// How many rows the table leaves out.
+// Says how many rows the table leaves out.
 std::string describe_left_out(const ReplayReport& report, const RowChoice& choice) {
   if (choice.left_out == 0) return {};
   return fmt::format("{} more rows{}: see them with --all\n", choice.left_out,
@@ -236,7 +236,7 @@ bool asks_a_kernel(const ReplayReport& report) {
                              [](const results::Outcome& run) { return !run.times.empty(); });
 }
 
-// How long each run took. A kernel has to boot first.
+// Adds how long each run took. The time of a kernel includes its boot.
 void add_speed(const ReplayReport& report, TextTable& table) {
   const auto row = [&](std::string label, auto text) {
     std::vector<std::string> cells = {std::move(label), ""};

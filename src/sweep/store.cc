@@ -181,7 +181,7 @@ Result<bool> holds_sweep(const std::string& directory, bool resume) {
   return false;
 }
 
-// Checks this before hours of work rather than after them.
+// Makes sure that the directory can be created, before hours of work and not after them.
 Status check_parent(const std::string& directory) {
   std::error_code failed;
   const fs::path parent = fs::path(directory + "/.").parent_path().parent_path();
