@@ -43,7 +43,7 @@ struct Writer {
   RequestProgram program;  // steps of its current request
   std::size_t step = 0;
   std::uint64_t runs_until = 0;  // the time of its own next event
-  std::uint64_t left_ns = 0;     // time from then until it reaches the next step
+  std::uint64_t left_ns = 0;     // time from that event until the writer reaches the next step
   std::uint64_t slice_end = 0;
   std::uint64_t lock_since = 0;  // when its wait for a lock began
   std::uint64_t cpu_since = 0;   // when its wait for a CPU began
@@ -178,8 +178,8 @@ void Simulation::begin_next(std::uint32_t number) {
     go_on(number);
 }
 
-// The group locks that others will hold at the time `then`, which is near. Assumes that waiting
-// writers keep waiting and thinking writers keep thinking.
+// The group locks that others will hold at the time `then`, in the near future. Assumes that
+// waiting writers keep waiting and thinking writers keep thinking.
 allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint64_t then) const {
   allocator::HeldLocks held;
   for (std::uint32_t lock = 0; lock < allocator::kGroupLocks; ++lock)

@@ -268,14 +268,14 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   if (!missing.empty()) out += "#define E4R_COUNTS_NO_GROUPS\n";
   if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
     out += "#define E4R_REMEMBERS_GOAL\n";
-  // 5.9 to 6.7 can discard a given number of preallocations.
+  // Linux 5.9 to 6.7 can discard a given number of preallocations.
   if (ext4.find("ext4_discard_preallocations(struct inode *, unsigned int)") != ext4.npos)
     out += "#define E4R_DISCARDS_SOME\n";
-  // Since 6.17, there are several stream goals, which hold only a group.
+  // Linux 6.17 and later have several stream goals, which hold only a group.
   if (ext4.find("*s_mb_last_groups;") != ext4.npos) out += "#define E4R_STREAMS_BY_INODE\n";
-  // Since 6.12, transactions with even and odd numbers have lists of their own for freed extents.
+  // Later kernels keep two lists of freed extents, for transactions with even and odd numbers.
   if (ext4.find("s_freed_data_list[2];") != ext4.npos) out += "#define E4R_FREED_LISTS\n";
-  // Since 5.15, jbd2 takes the trigger type of a metadata block.
+  // Since Linux 5.15, jbd2 takes the trigger type of a metadata block.
   if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
   // Older trees compute checksums through the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
@@ -286,8 +286,8 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   return DriversView{std::move(out), !crypto};
 }
 
-// Adds files that were changed in this directory earlier, with the tree's contents. They get a new
-// modification time when they change back, because make compares modification times.
+// Adds files that were changed in this directory earlier, with the tree's contents. Files that
+// change back in this way get a new modification time, because make compares modification times.
 Result<FileChanges> with_earlier(const Tree& tree, const fs::path& noted,
                                  const FileChanges& changes) {
   FileChanges out = changes;

@@ -48,8 +48,8 @@ class Island {
     nlopt_set_lower_bounds1(optimizer_.get(), 0);
     nlopt_set_upper_bounds1(optimizer_.get(), 1);
     nlopt_set_max_objective(optimizer_.get(), &Island::value, this);
-    // A repeated candidate costs no trial, but the optimizer might find no new candidate. So limit
-    // its evaluations.
+    // Repeated candidates cost no trials, so an optimizer that finds no new candidate would never
+    // end. Limit its evaluations.
     nlopt_set_maxeval(optimizer_.get(),
                       static_cast<int>(std::min<std::uint64_t>(most_ * 20, 1 << 30)));
     std::vector<double> point(dimensions, 0.5);

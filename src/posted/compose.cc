@@ -183,8 +183,8 @@ class Composer {
   }
 
   // Places the line's free clusters in the group. If there is a text of e2freefrag, makes several
-  // random placements and takes the one that adds the fewest extents which its histogram does not
-  // have.
+  // random placements and chooses the one with the fewest extents that the histogram does not
+  // contain.
   GroupFit lay_out_line(const MbGroup& line, GroupNumber group, std::uint32_t largest) {
     std::vector<std::uint64_t>& words = out_.bitmaps[group];
     const std::uint32_t clusters = g_.clusters_in(group);

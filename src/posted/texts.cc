@@ -242,7 +242,8 @@ std::vector<std::string> mke2fs_arguments(const SuperblockText& s) {
     out.emplace_back(option);
     out.push_back(std::move(value));
   };
-  // needs_recovery is set again by a journal that must be replayed, orphan_present by the kernel.
+  // These features are states that mke2fs must not set. A journal that must be replayed sets
+  // needs_recovery, and the kernel sets orphan_present.
   const std::set<std::string> kStates = {"needs_recovery", "orphan_present", "journal_dev"};
   std::string features = "none";
   for (const std::string& feature : s.features)
