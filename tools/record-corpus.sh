@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Records the captures of traces/corpus again: real programs on ext4 file systems of this machine, on loop
-# devices, with `e4replay record`. Names, times and inode numbers are anonymized. The programs are seeded if
-# possible; the kernel chooses the order of writeback.
+# Records the captures of traces/corpus again: real programs on ext4 file systems of this machine, on loop devices, with
+# `e4replay record`. Names, times and inode numbers are anonymized. Programs get a fixed random seed where that is
+# possible. The order of writeback still differs from run to run.
 #   tools/record-corpus.sh [-o DIR] [--manifest | NAME...]
 #                   DIR: default traces/corpus; NAME: default all, --list names them; --manifest: records
 #                   nothing, and rewrites DIR/MANIFEST
@@ -30,7 +30,7 @@ usage() {
 
 # ---- the programs; each runs in an empty directory of the file system
 
-# Deliveries into maildirs: written to tmp, synced, renamed; the oldest expire.
+# Deliveries into maildirs: each mail is written to tmp, synced and renamed, and the oldest mails are removed.
 mail() {
     python3 - <<'PY'
 import os, random
@@ -169,7 +169,7 @@ rsync_run() {
     rsync -a --delete --inplace copy/ mirror/
 }
 
-# Guests' disks: sparse files that fill up at random, copies of them, and discards by the guests.
+# Disks of virtual machines: sparse files that fill up at random, copies of these files, and discards by the guests.
 vm_images() {
     local disk
     for disk in a b c; do

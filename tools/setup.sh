@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs the packages for building, testing and running the project, from Debian 12, by name. Does nothing if
-# all are installed. Needs root (or sudo) only if something is missing.
+# Installs the packages of Debian 12 that are needed to build, test and run the project. Each argument names a set of
+# them. Does nothing if all are installed. Needs root (or sudo) only if something is missing.
 #   tools/setup.sh [build|test|python|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|portable|cluster|browser|metrics|endure|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
@@ -10,13 +10,13 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev li
        zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev libncurses-dev zstd tar)
 # clang and libbpf-dev are for `record --events full`; pybind11-dev and python3-dev are for the Python package. Both are
-# optional for a build. python3-munkres: python3-matplotlib needs python3-fonttools, which accepts it in place of
-# python3-scipy. python3-scipy would pull in libboost-dev 1.74, which conflicts with libboost1.81-dev.
+# optional for a build. python3-munkres replaces python3-scipy, which python3-fonttools (needed by python3-matplotlib)
+# would install: it depends on libboost-dev 1.74, which conflicts with libboost1.81-dev.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf python3-yaml sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
       python3-nbconvert python3-ipykernel mypy python3-venv)
-# For `pip install .`, in addition to build.
+# For `pip install .`, in addition to the packages for building.
 python=(python3-dev pybind11-dev python3-venv)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers, and the compiler flags that a packager uses.

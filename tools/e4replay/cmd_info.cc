@@ -63,7 +63,7 @@ std::string snapshot_text(const capture::StartFacts& start) {
   return start.snapshot;
 }
 
-// ", on /data (rw,relatime)". An anonymous capture lacks some of it.
+// ", on /data (rw,relatime)". An anonymous capture lacks parts of this.
 std::string mount_text(const capture::StartFacts& start) {
   if (!start.mounted) return ", not mounted at the start";
   std::string out =

@@ -30,10 +30,10 @@ constexpr std::string_view kObjects = "e4replay-objects";  // directory in the o
 struct BuildOptions {
   std::string tree;
   std::string out;
-  std::string patch, commits;  // if given, two kernels are built: without and with it
+  std::string patch, commits;  // a change: if given, two kernels are built, without and with it
   std::string mballoc;         // replaces the tree's mballoc.c
-  std::string base;            // the kernel without it; named after `out` if empty
-  std::string directory;       // in the user's cache if empty
+  std::string base;       // output for the kernel without the change; named after `out` if empty
+  std::string directory;  // where to build; in the user's cache if empty
   unsigned jobs = 0;
   bool no_progress = false;
 };
@@ -62,7 +62,8 @@ Status check_tools() {
   return error("a kernel's build needs {}: apt install build-essential flex bison bc", missing);
 }
 
-// The first error in a log and the number of further ones; its last line if it has none.
+// Returns the first error in a log and the number of further errors, or the log's last line if it
+// has no errors.
 std::string reason(const std::string& log) {
   constexpr std::size_t kMost = 5;
   const auto text = read_file(log);

@@ -20,7 +20,7 @@ namespace e4r::tools {
 namespace cmd_map {
 namespace {
 
-constexpr unsigned kMost = 1000;  // the most columns, and the most rows
+constexpr unsigned kMost = 1000;  // maximum number of columns, and of rows
 constexpr unsigned kBeside = 13;  // characters of a line that are not cells
 constexpr unsigned kAbove = 4;    // lines that are not rows of cells
 constexpr unsigned kLeastRows = 8, kMostRows = 24;

@@ -100,7 +100,7 @@ Status write_exports(const Options& options, const app::Comparison& comparison,
   return {};
 }
 
-// A user may take the option for that of an input, so an existing file is not overwritten.
+// A user may mistake this option for that of an input file, so an existing file is not overwritten.
 Status check_new(const std::string& table) {
   std::error_code ec;
   if (table.empty() || !std::filesystem::is_regular_file(table, ec)) return {};

@@ -202,7 +202,8 @@ Result<std::vector<const shrinker::ReclaimModel*>> parse_models(const std::strin
   return out;
 }
 
-// Lists what was not understood, to be printed before other possible causes.
+// Lists the parts of the trace that were not understood. They are printed before other possible
+// causes.
 std::string in_the_way(const std::vector<std::string>& lines) {
   return lines.empty() ? "" : fmt::format("{}; ", fmt::join(lines, "; "));
 }

@@ -9,8 +9,8 @@
 
 namespace e4r::tools {
 
-// The report of `e4replay shrinker`: how far the model of the recorded kernel agrees, and the
-// result of each model.
+// The report of `e4replay shrinker`: how closely the model of the recorded kernel agrees with the
+// recording, and the outcome of each model.
 struct ShrinkerReport {
   std::string trace;
   std::vector<std::string> not_understood;  // parts of the trace that were skipped, one line each
@@ -19,8 +19,8 @@ struct ShrinkerReport {
 };
 
 // The share of the recorded calls, or of the lookups if that is less, in which the model agrees
-// with the recording. Nothing if there are no calls. There are a thousand lookups for each call, so
-// a common share would hide a wrong model.
+// with the recording. Empty if there are no calls. There are about a thousand lookups for each
+// call, so one share for both would hide a wrong model.
 [[nodiscard]] std::optional<double> percent_same(const shrinker::CacheAgreement& agreement);
 
 [[nodiscard]] std::string shrinker_text(const ShrinkerReport& report);

@@ -233,12 +233,12 @@ struct Info {
   std::string json;
 };
 
-// What a capture says about its own recording.
+// Returns the facts that a capture contains about its own recording.
 Result<KnownOfRecording> known_of(const std::string& path) {
   KnownOfRecording known;
   if (!capture::is_capture(path)) return known;
-  // `record` switches on all events that it wants, and says so in the capture. If the file system
-  // was mounted, `record` read mb_groups first, which made the kernel load every buddy.
+  // The capture lists the events that `record` switched on. If the file system was mounted,
+  // `record` read mb_groups first, which made the kernel load every buddy.
   E4R_TRY(const auto capture, capture::Capture::open(path));
   known.every_event = !capture.start().events.empty();
   known.buddies_loaded = capture.text(capture::text_name::kStartGroups) != nullptr ||
@@ -274,7 +274,7 @@ Result<int> run_info(const Info& options) {
 struct Convert {
   TraceInput input;
   std::string output;
-  std::string image;  // is put into a capture, or is written from one
+  std::string image;  // an image to store in a capture, or to write from one
   bool anonymize = false;
 };
 

@@ -29,7 +29,7 @@
 namespace e4r::tools {
 namespace {
 
-// mke2fs makes no file system with a journal that is smaller than about half of this.
+// mke2fs cannot make a file system with a journal if it is smaller than about half of this.
 constexpr std::uint64_t kLeastBytes = 8 << 20;
 
 // The UUID for a repeatable file system.

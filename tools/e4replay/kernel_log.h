@@ -8,8 +8,8 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// The option --kernel-log of commands that take policies: keeps what kernels among the policies
-// print.
+// The option --kernel-log of commands that take policies. It saves the console output of policies
+// that are kernels.
 namespace e4r::tools {
 
 void declare_kernel_log(CommandLine& app, std::string& file);

@@ -31,8 +31,9 @@ struct FinishedFile {
 // For write_unreadable: makes the device readable wherever mke2fs and users of the file system will
 // read it. `mke2fs -n` reports the values that depend on the device (block size, stride). Then
 // mke2fs makes the same file system in a sparse file in memory (without -d), which shows where it
-// writes. The pages there that cannot be read get zeros (lazyinit/mkfs.h); all other pages are left
-// alone, because mke2fs has not yet asked whether it may overwrite the device.
+// writes. On the device, zeros are written to those of these pages that cannot be read
+// (lazyinit/mkfs.h). All other pages are left alone, because mke2fs has not yet asked whether it
+// may overwrite the device.
 //
 // Writes nothing if mke2fs will refuse the command line, or if there is no such device.
 struct MadeReadable {

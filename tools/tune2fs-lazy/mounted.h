@@ -13,9 +13,9 @@
 
 namespace e4r::tools {
 
-// Counts the initialised tables according to the descriptors that the kernel has in memory, which
-// are what the device shows. Reads a descriptor with a wrong checksum again, because the kernel may
-// be writing to it.
+// Counts the initialised tables according to the kernel's descriptors, which a read of the device
+// returns as they are in memory. Reads a descriptor with a wrong checksum again, because the kernel
+// may be writing to it.
 [[nodiscard]] Result<lazyinit::Inventory> look_at_mounted(lazyinit::Target& target);
 
 // The pace of the kernel's thread, measured since the first call.
@@ -49,8 +49,9 @@ struct MountedFinish {
   bool dry_run = false;
   bool no_progress = false;
 };
-// For finish: lets the kernel zero tables without a pause, or with this multiplier. Waits for it.
-// Restores the mount's option, even if a signal stops the command. Returns the exit status.
+// For finish: lets the kernel zero tables without a pause, or with this multiplier, and waits until
+// it is done. Restores the mount's option, even if a signal stops the command. Returns the exit
+// status.
 [[nodiscard]] Result<int> finish_mounted(const std::string& path,
                                          const lazyinit::MountedAt& mounted,
                                          const MountedFinish& options);

@@ -23,7 +23,7 @@ Status run_itable(const std::string& tune2fs, const std::string& command,
                   const ImageOptions& options, const lazyinit::ImageLock& /*lock*/) {
   std::vector<std::string> argv = {"tune2fs"};
   if (!options.undo.empty()) argv.insert(argv.end(), {"-z", options.undo});
-  // tune2fs must be told that zeros last. The caller has checked that.
+  // -f tells tune2fs that zeros last, which the caller has checked.
   if (command == "probe") argv.emplace_back("-f");
   argv.insert(argv.end(), {"-E", "itable=" + command, options.image});
   std::fflush(stdout);

@@ -51,7 +51,7 @@ struct OpenedTarget {
 // newer data.
 [[nodiscard]] Result<OpenedTarget> open_to_read(const ImageOptions& options);
 // Keeps other programs from changing the image while a command writes. Refuses an image that is in
-// use. With --dry-run, only checks that, and holds no lock.
+// use. With --dry-run, makes this check but takes no lock.
 [[nodiscard]] Result<lazyinit::ImageLock> lock_image(const ImageOptions& options);
 // Refuses what Tables::open() refuses for writing. With --dry-run, writes stay in memory. With
 // --undo, overwritten content is first saved in that file.
@@ -71,7 +71,8 @@ struct OpenedTarget {
 [[nodiscard]] const char* name_of(lazyinit::FileSystem::Checksums checksums);
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const OpenedTarget& opened);
-// Warns if the inodes of a group end within a block: the kernel's thread then makes mistakes.
+// Warns if the inodes of a group end within a block, because the kernel's thread then makes
+// mistakes (FileSystem::ends_within_block).
 void warn_of_partial_block(const OpenedTarget& opened);
 // Refuses a file system without descriptor checksums, in which groups have no flags.
 [[nodiscard]] Status need_checksums(const OpenedTarget& opened);
