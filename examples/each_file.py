@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What did each file come to?    each_file.py run.e4c [POLICY]"""
+"""How many requests and groups did each file need?    each_file.py run.e4c [POLICY]"""
 
 import collections
 import sys

@@ -11,7 +11,7 @@
 namespace e4replay::python {
 namespace {
 
-// An Allocator that a Python object owns. It can be open or closed, idle or busy. Keeps its Python
+// Owns the Allocator of a Python object, which may be closed or busy. Keeps the allocator's Python
 // policy alive.
 class Owner {
  public:
@@ -74,7 +74,7 @@ DecisionRow allocate(Owner& owner, const Request& request) {
   return out;
 }
 
-// A call without a result.
+// The same for a call without a result.
 template <class Work>
 void tell(Owner& owner, Work work) {
   owner.ask([&](Allocator& allocator) {

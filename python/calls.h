@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// Needed by every call from Python into the library: turns errors into exceptions, releases the
-// interpreter's lock, handles Ctrl-C.
+// Support for calls from Python into the library. Turns errors into exceptions, releases the
+// interpreter's lock, and handles Ctrl-C.
 #include <pybind11/pybind11.h>
 
 #include <e4replay/listener.h>
@@ -38,8 +38,8 @@ inline void must(const Status& status) {
   if (!status.ok()) raise(status.error().message);
 }
 
-// Releases the interpreter's lock during its lifetime. Code that needs the lock meanwhile on this
-// thread takes it with Held.
+// Releases the interpreter's lock during its lifetime. Code on this thread that needs the lock
+// meanwhile takes it with Held.
 class Released {
  public:
   Released();

@@ -40,9 +40,9 @@ const Names& names() {
   return all;
 }
 
-// Returns the result of `ask_python`, or `otherwise` on an exception. An exception ends the
-// library's call, and until then Python is not called again. No exception may pass through the
-// library.
+// Returns the result of `ask_python`, or `otherwise` if it throws, because no exception may pass
+// through the library. After an exception, the library's call ends soon, and Python is not called
+// again before that.
 template <class T, class Ask>
 T ask(T otherwise, Ask ask_python) {
   Call* const call = Call::current();

@@ -6,7 +6,7 @@
     pandas.DataFrame(report.table())
 
 docs/python.md is a tour. A failure raises Error with the message that the tool prints. Doubts about an input or
-an answer are warnings. During long calls other threads can run, and Ctrl-C ends the call.
+a result are issued as warnings. During long calls other threads can run, and Ctrl-C ends the call.
 """
 
 from __future__ import annotations
@@ -132,12 +132,13 @@ class Image(_Closable):
         return self._open().group(number)
 
     def bitmap(self, group: int) -> memoryview:
-        """The group's bitmap in words of 64 bits, not copied: the least significant bit of the first word is
-        cluster 0, and is set if that cluster is in use."""
+        """The group's bitmap as 64-bit words, without copying. A bit is set if its cluster is in use. Cluster 0 is the
+        least significant bit of the first word."""
         return self._open().bitmap(group)
 
     def free_clusters(self) -> memoryview:
-        """The free clusters of each group by its descriptor. Allocator(image, loaded=True) counts in the bitmaps."""
+        """The number of free clusters of each group, according to its descriptor. The method of the same name of
+        Allocator(image, loaded=True) counts the bits of the bitmaps."""
         return self._open().free_clusters()
 
     def free_extents(self, chunk_kb: int = 0) -> FreeExtents:
@@ -191,8 +192,8 @@ class Capture(_Closable):
 
     def replay(self, policies: AnyPolicy | Iterable[AnyPolicy] = (), *, force: bool = False, check: bool = False,
                threads: int = 0, **tunables: int) -> Report:
-        """Replays the capture under other policies, like `e4replay replay`. By default, these are the policy of the
-        recorded kernel and its neighbours. With a Python policy, one thread replays one policy after the other."""
+        """Replays the capture under the policies, like `e4replay replay`. By default, these are the policy of the
+        recorded kernel and its neighbours. If one of them is a Python policy, they are replayed one after the other."""
         chosen = _Chosen(policies)
         return Report(self._open().replay(chosen.names, _settings(tunables), force, check, chosen.threads(threads)))
 
@@ -335,7 +336,7 @@ class Allocator(_Closable):
         return self._allocator.bitmap(group)
 
     def free_clusters(self) -> memoryview:
-        """The free clusters of each group; preallocated clusters are not free."""
+        """The number of free clusters of each group. Preallocated clusters are not free."""
         return self._allocator.free_clusters()
 
     def free_runs(self) -> memoryview:

@@ -32,7 +32,7 @@ class Policy:
 
     Further methods are optional. applies(search) says whether the rung is tried at all. least_free(search) is the
     number of free clusters below which a group is refused before any other check. leave(search) is called when
-    the rung found nothing. An exception ends the replay, and the call of the replay raises it again.
+    the rung has found nothing. An exception ends the replay, and the call of the replay raises it again.
     """
 
     name: str = ""  # the name in reports; if empty, the class name in lower case
@@ -41,8 +41,8 @@ class Policy:
     # Rungs of the policy `kernel`, or of another policy as "POLICY:CRITERION". The last rung must walk through all
     # groups.
     ladder: tuple[str, ...] = ("CR0", "CR1", OWN, "CR2", "CR3")
-    # The criterion under which the own rung counts: one that the ladder does not otherwise have, or a new name. A
-    # process can have at most four new names, including those of plug-ins.
+    # The criterion under which searches of the own rung are counted: one that no other rung of the ladder has, or a new
+    # name. A process can have at most four new names, including those of plug-ins.
     criterion: str = "CR1.5"
     meaning: str = "written in Python"
     # These are explained in docs/adding-a-policy.md.

@@ -55,7 +55,8 @@ class Report:
         raise KeyError(key)
 
     def table(self, *, all: bool = False) -> list[dict[str, Any]]:
-        """A list of dicts, one for each row of `e4replay replay --all` or for all rows, for pandas.DataFrame()."""
+        """A list of dicts for pandas.DataFrame(): one for each row that `e4replay replay --all` prints, or for every row
+        if `all` is true."""
         out = []
         for key, section, label, better, shown, start, values in self._rows:
             if shown or all:
@@ -75,8 +76,8 @@ class Report:
 
     @property
     def agreement(self) -> _e4replay.Agreement:
-        """For a verification: the agreement of the policy with the recorded kernel. Otherwise: the agreement of the
-        model with that kernel, which says how far to trust the answers."""
+        """For a verification, the agreement of the policy with the recorded kernel. Otherwise, the agreement of the
+        recorded kernel's model with that kernel, which says how far the results can be trusted."""
         return self._report.agreement()
 
     @property
@@ -153,7 +154,7 @@ class Decisions:
         return _e4replay.criteria()
 
     def table(self) -> list[dict[str, Any]]:
-        """A list of dicts, one for each request, for pandas.DataFrame()."""
+        """A list of dicts for pandas.DataFrame(), one for each request."""
         fields = _e4replay.Decision._fields
         return [{field: getattr(decision, field) for field in fields} for decision in self]
 
