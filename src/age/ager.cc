@@ -179,7 +179,7 @@ Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
   }
   was_emptied_[slot] = false;
   E4R_CHECK(fill(slot, had, true));
-  // The last writer closes the file.
+  // Preallocations are discarded when the last writer closes the file.
   decider_.discard_inode(options_.inodes[slot], 0);
   return {};
 }

@@ -71,7 +71,7 @@ struct AgerOptions {
 // (ext4_process_freed_data, Linux 6.1). Without a journal, each freed extent is a run.
 struct FreedRuns {
   std::uint64_t runs = 0;
-  std::array<std::uint64_t, 32> blocks = {};  // in runs of 2^i to 2^(i+1) - 1 blocks
+  std::array<std::uint64_t, 32> blocks = {};  // [i]: in runs of 2^i to 2^(i+1) - 1 blocks
 
   void add(std::uint32_t count);
   // Blocks in runs of 2^order blocks or more.

@@ -154,7 +154,7 @@ class AgeingWorkload : public Drawing {
   Population files_;
   std::vector<std::uint64_t> sizes_;   // bytes, by slot
   std::vector<std::uint32_t> vacant_;  // slots; the last one is used next
-  double weights_ = 0;                 // sum over all sizes
+  double weights_ = 0;                 // sum of the weights of all sizes
   std::uint64_t room_ = 0;             // clusters that files may use
   std::uint64_t taken_ = 0;            // clusters that files use
   std::uint64_t largest_ = 0;          // size limit of a file in bytes

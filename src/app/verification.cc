@@ -322,8 +322,8 @@ Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
   const replay::Run& alone = *both.alone;
   const bool told_alone = spec.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
-  // Reading mb_groups loaded all groups in the recorded kernel. A kernel that decides provides its
-  // own mb_groups.
+  // Reading mb_groups loaded all groups in the recorded kernel, so the model loads them, too. A
+  // kernel that decides provides its own mb_groups.
   if (kernel.groups && told.engine->kernel_account() == nullptr) told.engine->load_all_groups();
   results::Outcome run = results::outcome_of(told);
   if (!told_alone) run.agreement = followed.engine->agreement();

@@ -28,12 +28,12 @@ struct SearchTally {
   std::uint64_t trials = 0;
   std::uint64_t worse = 0;  // number of trials in which the second policy was worse
   std::uint64_t better = 0;
-  std::uint64_t alike = 0;       // trials by time in which both policies decided the same
-  std::uint64_t impossible = 0;  // trials without space, with too few requests, or no figure
+  std::uint64_t alike = 0;       // trials that compare times, with equal decisions
+  std::uint64_t impossible = 0;  // trials without the figure, or without enough space or requests
   // Trials in which a policy's kernel failed, for --base and --with. Those of --with are also
   // counted as worse.
   std::array<std::uint64_t, 2> failed = {};
-  std::string base_failure;  // how the kernel of --base failed first
+  std::string base_failure;  // how the kernel of --base failed the first time
 };
 struct SearchResult {
   std::optional<Found> best;  // the worst case; nullopt: no case is worse

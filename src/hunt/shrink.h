@@ -35,7 +35,7 @@ struct ExplainedDecision {
 struct Replayed {
   std::uint64_t decisions = 0;
   std::uint64_t followed = 0;  // decisions that the model of the recorded policy follows
-  Trial trial;  // the objective of this replay, or the kernel that failed and the decision
+  Trial trial;  // values of the objective in this replay, or which kernel failed at which decision
   ExplainedDecision parting;  // the first decision for which the second policy finds other blocks
   ExplainedDecision dearest;  // the decision that costs the second policy the most steps
 };

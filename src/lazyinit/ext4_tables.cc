@@ -12,8 +12,7 @@
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kMostInACall =
-    2u << 20;  // maximum number of bytes that one call reads or writes
+constexpr std::uint64_t kMostInACall = 2u << 20;  // most bytes that a call reads or writes
 
 // Joins the low and high halves of a number, which are in on-disk byte order.
 template <std::unsigned_integral T>

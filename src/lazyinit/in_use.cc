@@ -199,7 +199,7 @@ Fd open_to_lock(const std::string& path) {
   return Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
 }
 
-// Returns 0, or the errno of the failure.
+// Locks the whole file without waiting. Returns 0 or the errno.
 int lock_whole(int fd) {
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0)
     if (errno != EINTR) return errno;

@@ -22,8 +22,8 @@ struct MkfsOutcome {
   std::uint32_t groups = 0;
   bool group_checksums = false;  // without them mke2fs zeroed all tables, and there is nothing left
                                  // to do
-  ZeroOutcome zeroing;           // result for the tables, under zero and probe
-  Checked checked;               // result for tables and journal, under prezeroed
+  ZeroOutcome zeroing;           // result for the tables, with zero and probe
+  Checked checked;               // result for tables and journal, with prezeroed
   std::uint64_t seed = 0;        // seed of the sample
   std::uint32_t lazy = 0;        // tables left to be zeroed later
   std::uint32_t believed = 0;    // tables marked because the checked blocks read as zeros
@@ -43,7 +43,7 @@ struct MkfsOutcome {
 //
 // `journal` is journal_ranges(), or empty if the command line has an option about the journal. The
 // journal is valid already (add_for_storage()): either mke2fs has zeroed it, or everything read as
-// zeros. In the second case it is checked again; under prezeroed, that is done together with the
+// zeros. In the second case it is checked again; with prezeroed, it is checked together with the
 // tables. `write` writes zeros to the journal. Otherwise a program that copies the image and skips
 // holes would skip the journal, too. If mke2fs has punched a file and then allocated blocks for the
 // journal, these blocks are punched again.

@@ -240,8 +240,8 @@ class Check {
     if (progress_) progress_(state_);
   }
 
-  // Continues from the first byte that is not zero, one inode at a time. Returns zeros if all that
-  // is found are deleted inodes.
+  // Continues from the first byte that is not zero, one inode at a time. Returns Content::zeros if
+  // it finds only zeros and deleted inodes.
   Probed look_at_inodes(const Table& table, Probed probed, std::uint64_t& deleted) {
     const std::uint64_t size = tables_.inode_size();
     const std::uint64_t inodes = tables_.inodes_per_group();

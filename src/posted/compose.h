@@ -30,10 +30,10 @@ struct StartOptions {
 
 struct Composed {
   std::vector<std::vector<std::uint64_t>> bitmaps;  // by group, in the form of Image::bitmap()
-  std::vector<std::string> exact;                   // what agrees with the texts
-  std::vector<std::string> inexact;                 // what does not agree, and how far off it is
-  std::vector<std::string> chosen;                  // what no text determines
-  std::uint64_t free = 0;                           // clusters
+  std::vector<std::string> exact;                   // properties that agree with the texts
+  std::vector<std::string> inexact;  // properties that do not agree, and by how much they differ
+  std::vector<std::string> chosen;   // what no text determines
+  std::uint64_t free = 0;            // clusters
 };
 
 // `start` is the new file system. Errors: texts that contradict each other, or that cannot describe

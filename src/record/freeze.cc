@@ -136,7 +136,7 @@ Status Freeze::hear_of_guard() {
   return error("{}: the process that had to freeze and thaw it was killed: record again", point_);
 }
 
-// The guard ends at once. If it was stopped, it must be resumed first.
+// Waits for the guard to end, which it does at once. If the guard was stopped, resumes it first.
 void Freeze::wait_for_guard() {
   if (guard_ <= 0) return;
   ::kill(guard_, SIGCONT);

@@ -56,7 +56,7 @@ class Recorder {
   [[nodiscard]] const Volume& volume() const { return volume_; }
   [[nodiscard]] const capture::StartFacts& facts() const { return facts_; }
   // Messages for the user: requested features that are unavailable here, and changes to the file
-  // system such as an unmount. Each call may add some.
+  // system such as an unmount. The list can grow while the recording runs.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   // Bytes read for the start image.
   [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }

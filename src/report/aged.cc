@@ -37,7 +37,7 @@ void put_lists(json::object& into, const results::Outcome& of) {
   into["aligned"] = aligned_json(of.free.space.aligned, of.geometry, free.blocks);
 }
 
-// Empty if a model decided.
+// The times of a kernel's decisions. Empty if a model decided.
 std::string times_text(const allocator::DecisionTimes& times) {
   if (times.empty()) return {};
   return fmt::format(
@@ -73,7 +73,7 @@ std::string aligned_text(const results::Outcome& of) {
   return fmt::format("aligned      free pieces: {}\n", out);
 }
 
-// Empty if no file has an extsize.
+// The results of requests for files with an extsize. Empty if no file has one.
 std::string extsize_text(const age::AgerTally& tally) {
   if (tally.aligned == 0) return {};
   return fmt::format("extsize      {} requests for aligned extents, {} refused; {} not written\n",
@@ -120,7 +120,7 @@ std::string origin_text(const AgedReport& r) {
   return fmt::format("profile {}, seed {}", escape(r.profile), r.seed);
 }
 
-// Empty if every request found space.
+// The number of requests that found no space. Empty if it is 0.
 std::string failed_text(const age::AgerTally& tally) {
   if (tally.failed == 0) return {};
   return fmt::format("no space     for {} requests; {} not written\n", format_count(tally.failed),

@@ -70,7 +70,7 @@ std::string searches(const ReplayReport& report) {
          slowest + "</div></details>\n";
 }
 
-// Includes the table that the terminal shows.
+// The section about many writers, which includes the table that the terminal shows.
 std::string many_writers(const ReplayReport& report) {
   if (!has_writers(report)) return {};
   return "<h2>Many writers</h2>\n<div class=\"pair\">\n" +

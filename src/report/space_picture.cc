@@ -31,7 +31,8 @@ std::size_t shade_of(const stats::SpaceCell& cell) {
   return 1 + std::min<std::uint64_t>(used * 3 / cell.blocks, 2);
 }
 
-// An extent ends at the end of a cluster, except the last extent of a device.
+// The character for the order of the cell's longest free extent. Only the last extent of a device
+// can be shorter than a cluster. It counts as one cluster.
 std::string_view order_of(const stats::SpaceCell& cell, std::uint32_t cluster_bits) {
   if (cell.longest == 0) return ".";
   const std::uint64_t clusters = std::max<std::uint64_t>(cell.longest >> cluster_bits, 1);

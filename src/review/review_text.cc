@@ -56,14 +56,14 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 1) + "~";
 }
 
-// Up to ten columns.
+// Formats a value in at most ten columns.
 std::string cell(const results::Value& value) {
   std::string text = results::text_of(value);
   if (text.size() <= 10) return text;
   return fmt::format("{:.4g}", results::number_of(value).value_or(0));
 }
 
-// At most eight columns.
+// Formats a change in at most eight columns.
 std::string change_cell(const Figure& figure) {
   std::string text = change_text(figure);
   if (text.size() <= 8) return text;

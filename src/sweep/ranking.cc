@@ -347,7 +347,7 @@ std::string against_recorded(const Plan& plan, const Figures& figures, const Adv
   const std::string name =
       fmt::format("{} with the recorded settings", plan.points[*advice.recorded].policy->name);
   if (*cost == *before) return fmt::format(", as many steps as {}", name);
-  constexpr double kLeast = 0.05;  // rounds to 0.1
+  constexpr double kLeast = 0.05;  // a smaller value would be printed as 0.0
   const double percent = 100 * std::abs(1 - *cost / *before);
   return fmt::format(", {} % {} steps than {}",
                      percent < kLeast ? "less than 0.1" : fmt::format("{:.1f}", percent),

@@ -31,7 +31,7 @@ namespace e4r::sweep {
 // the plan has no such point.
 [[nodiscard]] std::optional<std::size_t> point_of(const Plan& plan, std::string_view line);
 
-// The same line with a "schema", if it lacks one. point_of() must accept the line.
+// Returns the line with a "schema" added if it lacks one. point_of() must accept the line.
 [[nodiscard]] std::string with_schema(std::string_view line);
 
 // The figures on the line, one for each of results::rows(), in the same order. point_of() must
@@ -58,10 +58,10 @@ struct Finished {
   std::uint64_t damaged = 0;
 };
 
-// Adds those lines of a text that are points of the range. The last line may be truncated.
+// Adds the lines of a text that describe points of the range. The last line may be truncated.
 void take_lines(std::string_view text, const Plan& plan, const PointRange& range, Finished& into);
 
-// The same for the files of a directory that contain points.
+// Adds the lines of those files in a directory that contain points.
 [[nodiscard]] Status take_files(const std::string& directory, const Plan& plan,
                                 const PointRange& range, Finished& into);
 

@@ -51,7 +51,7 @@ std::string queryable(std::string_view text) {
   return out;
 }
 
-// With `quotes`, double quotes are escaped, too.
+// Escapes line breaks and backslashes and, with `quotes`, double quotes.
 std::string escaped(std::string_view text, bool quotes) {
   std::string out;
   for (const char c : queryable(text)) {

@@ -37,7 +37,7 @@ struct MetricFamily {
   std::vector<MetricSample> samples;
 };
 
-// Families without samples are left out. Label values may contain any bytes.
+// Formats the families. Those without samples are left out. Label values may contain any bytes.
 [[nodiscard]] std::string exposition(const std::vector<MetricFamily>& families, Exposition format);
 
 }  // namespace e4r::watch

@@ -50,7 +50,8 @@ void LazyInit::look() {
     if (reading_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     const Reading read = reading_.get();
     due_ = read.ended + std::max<Clock::duration>(kEvery, kShare * (read.ended - read.began));
-    // A superblock that the kernel is changing at this moment has a wrong checksum.
+    // A failure is ignored: a superblock that the kernel is changing at this moment has a wrong
+    // checksum.
     if (read.groups_left.ok()) note(read.ended, *read.groups_left);
   }
   if (progress_->groups_left == 0 || Clock::now() < due_) return;

@@ -27,8 +27,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMostRequest = 8192;
-constexpr std::size_t kMostIgnored =
-    64 << 10;  // maximum number of bytes that are ignored after a request
+constexpr std::size_t kMostIgnored = 64 << 10;  // most bytes ignored after a request
 constexpr std::chrono::seconds kMostTime{5};
 
 // The request up to and including its empty line, or nothing if that has not arrived yet.

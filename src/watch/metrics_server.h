@@ -33,7 +33,7 @@ struct HttpAnswer {
   std::string head;
   std::shared_ptr<const std::string> body;
 };
-// `texts` is null before the first metrics.
+// Answers a request. `texts` is null before the first metrics.
 [[nodiscard]] HttpAnswer answer_http(std::string_view request,
                                      const std::shared_ptr<const MetricsTexts>& texts);
 

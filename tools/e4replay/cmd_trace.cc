@@ -248,7 +248,7 @@ Result<KnownOfRecording> known_of(const std::string& path) {
 
 Result<Inspection> inspect_file(const Info& options) {
   ReadOptions open = options.input.open;
-  open.needed = KindSet::none();  // the report says what cannot be read
+  open.needed = KindSet::none();  // accepts any trace; the report says what cannot be read
   open.late_generation = true;
   E4R_TRY(const KnownOfRecording known, known_of(options.input.path));
   E4R_TRY(const auto trace, app::open_events(options.input.path, open));

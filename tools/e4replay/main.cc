@@ -9,7 +9,7 @@
 
 namespace e4r::tools {
 
-// One for each cmd_*.cc.
+// The commands, one for each cmd_*.cc.
 const Command& age_command();
 const Command& freefrag_command();
 const Command& hunt_command();

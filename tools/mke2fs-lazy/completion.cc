@@ -13,7 +13,7 @@ ValueCompletion value_of(char letter) {
   ValueCompletion out;
   switch (letter) {
     case 'E':
-    case 'R':  // its old name
+    case 'R':  // the old name of -E
       out = {ValueCompletion::Kind::words, {}, true};
       for (const std::string& key : lazyinit::mkfs_keys()) out.words.push_back({key});
       break;
