@@ -119,7 +119,7 @@ class JobWorkload {
 struct Wanted {
   std::vector<Job> jobs;  // empty: `profile` draws the operations
   std::string profile;
-  std::string until;  // for a profile, as parse_until() reads it; empty: not given
+  std::string until;  // when a profile's ageing ends, for parse_until(); empty: not given
   std::uint64_t seed = 1;
   bool spread = false;  // files are in directories spread over the disk; otherwise in one
   std::vector<std::string> ignored;  // settings of a job file that do not change allocations

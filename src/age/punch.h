@@ -10,7 +10,7 @@
 
 namespace e4r::age {
 
-// Draws operations that age a file system by holes, as Filestorm does (Jan Jurca,
+// Draws operations that age a file system by punching holes, as Filestorm does (Jan Jurca,
 // github.com/janjurca/Filestorm, scenario "aging" with --rapid-aging): large files are allocated
 // with fallocate, and the fuller the file system is, the more space holes give back. The first hole
 // of a file lies in its first half, the next one in the first half of the rest, and so on; one unit

@@ -14,8 +14,8 @@ namespace {
 using replay::DecisionRow;
 using replay::ServedBy;
 
-// IDs of interned names. Slices: criteria by value, then the ways of serving without a search.
-// Categories: data and metadata. Annotations: columns.
+// IDs of interned names. The names of slices are the criteria, followed by the ways of serving a
+// request without a search. Categories are data and metadata. Annotations are columns.
 constexpr std::uint64_t kData = 1;
 constexpr std::uint64_t kMetadata = 2;
 

@@ -48,15 +48,16 @@ struct KernelChoice {
 };
 [[nodiscard]] KernelChoice parse_kernel(const std::string& text);
 
-// Examines the file without starting it. If the file is not such a kernel, the Error says what it
-// is or which driver version it has.
+// Examines the file without starting it. If the file is not a kernel with this version of the
+// driver, the Error says what it is or which version it has.
 [[nodiscard]] Result<KernelFile> read_kernel_file(const std::string& path);
 
 // Returns the kernel of parse_kernel(text) as a policy, valid until the program ends. Its name is
-// "kernel:" and the text without the file's directory; its source is the text. Its criteria and
-// counter names come from the model of the kernel's release, or, if a patch has added criteria,
-// from a model with as many. They say nothing about the code's decisions. Fails if the file is
-// unsuitable, if a tunable lacks a value, or if every tree has the tunable (--set sets those).
+// "kernel:" and the text without the file's directory; its source is the text. The names of its
+// criteria and counters come from the model of the kernel's release or, if a patch has added
+// criteria, from a model with the same number of criteria. These names say nothing about the code's
+// decisions. Fails if the file is unsuitable, if a tunable lacks a value, or if every tree has the
+// tunable (--set sets those).
 [[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& text);
 
 // Returns the policy of a kernel that another program has read. The file may no longer exist.

@@ -12,9 +12,9 @@
 namespace e4r::record {
 
 // A frozen file system (FIFREEZE, ioctl_fsfreeze): its journal is flushed, and writers wait. A
-// separate process, the guard, performs the freeze, so the guard always knows whether it must thaw,
-// whatever happens to this process. The guard thaws when the time is up or when this process has
-// ended. If the guard is gone, this process thaws. Movable.
+// separate process, the guard, performs the freeze. So it knows whether it must thaw, even if this
+// process is killed. The guard thaws when the time is up or when this process has ended. If the
+// guard is gone, this process thaws. Movable.
 class Freeze {
  public:
   using Clock = std::chrono::steady_clock;

@@ -18,8 +18,8 @@
 namespace e4r::report {
 namespace {
 
-// Whether the columns show a reader different values. A figure that was not recorded does not
-// count.
+// Whether the values differ as they are printed. A figure that the recorded kernel's column lacks
+// is ignored.
 bool differs(const std::vector<results::Value>& values, const std::vector<Column>& columns) {
   std::set<std::string> said;
   for (std::size_t i = 0; i < values.size(); ++i) {

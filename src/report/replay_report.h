@@ -167,7 +167,8 @@ struct Column {
   bool recorded = false;
 };
 [[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
-// The same, preceded by a column "start" for the start image, which has figures of free space only.
+// The same columns, preceded by a column "start" for the start image, which has figures of free
+// space only.
 [[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
 // The index of the first policy in columns(). Differences are given relative to it and not to the
 // recorded kernel, because it is a model like the others.
@@ -219,7 +220,7 @@ struct AgreementRow {
 [[nodiscard]] std::string groups_text(const results::Outcome& run);
 [[nodiscard]] std::string stats_text(const results::Outcome& run);
 
-// The same requests made by many writers (results::Outcome::by_writers).
+// Simulations in which many writers make the same requests (results::Outcome::by_writers).
 
 // How long a writer thinks before a request, as part of a sentence: "for 80 µs on average".
 [[nodiscard]] std::string pace_text(const contention::Pace& pace);
@@ -227,7 +228,7 @@ struct AgreementRow {
 // Whether the report has figures of many writers.
 [[nodiscard]] bool has_writers(const ReplayReport& report);
 
-// A table with all policies; empty if there are no such figures.
+// A table of these figures for all policies; empty if the report has none.
 [[nodiscard]] std::string writers_text(const ReplayReport& report);
 
 }  // namespace e4r::report

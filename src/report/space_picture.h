@@ -14,8 +14,7 @@ namespace e4r::report {
 struct SpacePicture {
   std::string path;
   image::SuperblockInfo superblock;
-  std::uint64_t bad_groups = 0;  // number of groups with bad bitmaps; all of such a group counts as
-                                 // in use
+  std::uint64_t bad_groups = 0;  // groups with bad bitmaps, which count as fully in use
   std::vector<stats::SpaceCell> cells;
   // Over all cells.
   std::uint64_t free_blocks = 0;

@@ -89,7 +89,7 @@ struct Case {
   std::vector<Figure> figures;      // without times if both policies made the same decisions
   stats::FreeExtents free_base, free_with;
   bool alike = false;                // both policies made the same decision for every request
-  std::vector<Figure> alike_times;   // the times of such a case, which show the noise
+  std::vector<Figure> alike_times;   // the times if `alike`, which show the noise
   unsigned repeats = 1;              // the times are the median of this many runs
   std::vector<std::string> caveats;  // doubts about the input or the results
   std::string refused;               // why the case is not compared; empty if it is
@@ -183,7 +183,7 @@ struct ReviewOrigin {
 // Plain text for a cover letter: ASCII except for names, and no line longer than 72 columns unless
 // it is one word. Regressions come first.
 [[nodiscard]] std::string review_text(const Review& review, const ReviewOrigin& origin);
-// The same as an HTML page.
+// The same content as an HTML page.
 [[nodiscard]] std::string review_html(const Review& review, const ReviewOrigin& origin);
 // The JSON document (schema e4replay-review/1).
 [[nodiscard]] std::string review_json(const Review& review, const ReviewOrigin& origin);

@@ -49,8 +49,8 @@ struct PointRange {
                                         const std::vector<app::PolicyFile>& files,
                                         const PointRange& range);
 
-// Rebuilds the whole sweep from a manifest_text() of all or part of it. Errors: not such a
-// document; made by another program than `program`; points that do not match the rest of the
+// Rebuilds the whole sweep from a manifest_text() of all or part of it. Errors: the text is not
+// such a document; a program other than `program` made it; its points do not match the rest of the
 // document.
 struct WholeManifest {
   Plan plan;

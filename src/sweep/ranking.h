@@ -32,7 +32,7 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 [[nodiscard]] results::Value figure(const Figures& figures, std::size_t index,
                                     const results::Row& row);
 
-// The same, by the row's key; also empty if there is no such row.
+// A point's figure in the row with that key; also empty if no row has that key.
 [[nodiscard]] results::Value figure_of(const Figures& figures, std::size_t index,
                                        std::string_view key);
 // The sum of kCostRows; empty if one of them is missing.
@@ -68,7 +68,7 @@ struct EqualPoints {
 [[nodiscard]] std::string ranking_text(const Plan& plan, const Figures& figures,
                                        const results::Row& metric, std::size_t most);
 
-// The same as a JSON document, with all points.
+// The same ranking as a JSON document, with all points.
 [[nodiscard]] std::string summary_json(const Plan& plan, const Figures& figures,
                                        const results::Row& metric);
 
@@ -96,7 +96,7 @@ struct Advice {
   std::uint64_t as_good = 0;  // other points that equal `balanced` in both figures
 };
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
-// The same, from existing rankings by any figure.
+// Gives the same advice, from existing rankings by any figure.
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures,
                                          const std::vector<Ranking>& rankings);
 

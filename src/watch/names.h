@@ -70,7 +70,7 @@ class LiveNames final : public Names {
   std::string mount_point_;
   std::uint32_t dev_ = 0;
   std::map<std::uint64_t, Known> files_;  // by inode
-  std::vector<std::uint64_t> wanted_;     // at most as many as files_
+  std::vector<std::uint64_t> wanted_;     // inodes to look up; no more than files_ has
   bool ends_ = false;
   std::thread thread_;  // started by the first request
 };

@@ -11,8 +11,8 @@ namespace e4r::tools {
 // creates nothing.
 [[nodiscard]] std::vector<std::string> methods_of_mke2fs(const std::string& mke2fs);
 
-// Likewise the commands of `tune2fs -E itable=`. tune2fs must open a file system before it reads
-// -E, so mke2fs first makes one of 64 KiB in memory.
+// The commands of `tune2fs -E itable=`, found in the same way. tune2fs must open a file system
+// before it reads -E, so mke2fs first makes one of 64 KiB in memory.
 [[nodiscard]] std::vector<std::string> commands_of_tune2fs(const std::string& tune2fs);
 
 }  // namespace e4r::tools
