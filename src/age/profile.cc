@@ -125,7 +125,7 @@ std::vector<Profile> make_profiles() {  // NOLINT(readability-function-size): a 
         {4096, 1}},
        kAppends,
        kRewrites},
-      // Keep this last, so that the numbers of the others do not change.
+      // Keep this profile last, so that the indexes of the others do not change.
       {"punch",
        "Filestorm, github.com/janjurca/Filestorm: large files with holes",
        {{10240, 1}, {1 << 30, 1}},

@@ -9,10 +9,10 @@ namespace e4r::age {
 namespace {
 
 // Filestorm's probabilities. In the remaining cases, nothing happens.
-constexpr double kNothing = 0.1;         // of changes: nothing happens
-constexpr double kRemovals = 0.1;        // of draws that are not creations
-constexpr double kShortenings = 0.1;     // of the cases in which a file becomes smaller
-constexpr double kOfDirectories = 0.01;  // of removals
+constexpr double kNothing = 0.1;         // share of changes in which nothing happens
+constexpr double kRemovals = 0.1;        // share of removals among draws that create no file
+constexpr double kShortenings = 0.1;     // share of truncations among changes that free space
+constexpr double kOfDirectories = 0.01;  // share of removals of directories, which do nothing
 // A hole is at least one unit long, and one unit is kept at each end.
 constexpr std::uint64_t kLeastUnits = 3;
 // Space that new files leave free, like Filestorm's safe margin.

@@ -15,13 +15,12 @@
 // and the writer repeats the steps of the allocator's code: it computes, takes locks and releases
 // them. A writer that finds a lock taken waits; waiters are served in order of arrival. A search
 // that only tries a group's lock (Linux 6.12.77 and 6.17) skips the groups whose locks will be held
-// when it reaches them. Its decision is then fixed. If the lock of the chosen group proves to be
-// taken after all, the writer moves to the next group by number and is served there in the same
-// way. A group that another CPU used last costs more, because its cache lines come from that CPU
-// and move back and forth while both use it. The simulation omits three things: other cache effects
-// between CPUs; the locks outside fs/ext4/mballoc.c, so waiting for a full journal or a locked
-// directory counts as thinking; and the locks that a commit takes to return freed clusters to their
-// groups.
+// when it reaches them. The decision is then fixed: if the lock of the chosen group proves to be
+// taken after all, the writer takes the same steps in the next group by number. A group that
+// another CPU used last costs more, because its cache lines come from that CPU and move back and
+// forth while both use it. The simulation omits three things: other cache effects between CPUs; the
+// locks outside fs/ext4/mballoc.c, so waiting for a full journal or a locked directory counts as
+// thinking; and the locks that a commit takes to return freed clusters to their groups.
 namespace e4r::contention {
 
 // The result of serving a request.

@@ -13,6 +13,7 @@
 namespace e4r::lazyinit {
 
 // The ways of zeroing, tried in this order. A test or a benchmark can turn some off.
+//
 //   file    Holes are left alone: they read as zeros and should stay holes. Data is zeroed by
 //           FALLOC_FL_ZERO_RANGE, which keeps the file's blocks. Where that is not supported, it
 //           is zeroed by FALLOC_FL_PUNCH_HOLE (tmpfs has only that), and otherwise by writing.

@@ -24,7 +24,8 @@ bool add_lengths(std::uint64_t count, std::uint64_t sum, std::uint64_t least, st
   std::uint64_t rest = sum - count * least;
   const std::uint64_t width = most - least;
   for (std::uint64_t left = count; left > 0; --left) {
-    // The remaining lengths must be able to take the rest. The range is symmetric around the mean.
+    // The remaining lengths must be able to add up to the rest of the sum. The range is symmetric
+    // around the mean.
     const std::uint64_t others = (left - 1) * width;
     const std::uint64_t low = rest > others ? rest - others : 0;
     const std::uint64_t high = std::min(rest, width);

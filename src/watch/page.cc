@@ -257,7 +257,7 @@ class Page {
   // Shows the searches of the last minute by the criterion that ended them, for the recorded kernel
   // and the first shadow.
   void criteria() {
-    constexpr std::size_t kForTwo = 50;  // characters in a line
+    constexpr std::size_t kForTwo = 50;  // width from which a line shows both, in characters
     const std::size_t shown =
         std::min<std::size_t>(picture_->columns.size(), view_.columns < kForTwo ? 1 : 2);
     const std::size_t bar = view_.columns > 40 ? (view_.columns - 14) / shown - 9 : 10;
