@@ -216,7 +216,8 @@ Status link_sources(const Tree& tree, const fs::path& to, const FileChanges& cha
   return {};
 }
 
-// Returns the name of an array in a C source that has the given beginning and end.
+// Finds an array in a C source whose name begins with `begin` and ends with `end`, and returns its
+// name. Empty if there is none.
 std::string array_named(const std::string& source, std::string_view begin, std::string_view end) {
   const auto in_name = [](char c) {
     return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;

@@ -160,7 +160,8 @@ struct TextOptions {
 
 // A table of runs: its columns, and the rows that it shows.
 
-// A column of tables and plots: the recorded kernel, if it has one, then each policy.
+// A column of tables and plots. The recorded kernel's column comes first, if there is one. The
+// columns of the policies follow.
 struct Column {
   std::string name;  // "recorded", or the policy's name
   const results::Outcome* run = nullptr;

@@ -42,7 +42,7 @@ struct ReviewOptions {
   bool force = false;    // also compare on captures whose recorded decisions the model does not
                          // follow
   unsigned threads = 0;  // 0: one per CPU
-  unsigned repeats = 3;  // alternating runs of each of two kernels that decide differently
+  unsigned repeats = 3;  // runs of each of two kernels that decide differently; they take turns
 };
 
 // The names of the cases (Case::name), in their order.
