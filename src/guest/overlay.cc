@@ -216,8 +216,8 @@ Status link_sources(const Tree& tree, const fs::path& to, const FileChanges& cha
   return {};
 }
 
-// Finds an array in a C source whose name begins with `begin` and ends with `end`, and returns its
-// name. Empty if there is none.
+// Searches a C source for an array with a name that begins with `begin` and ends with `end`.
+// Returns the name, or an empty string.
 std::string array_named(const std::string& source, std::string_view begin, std::string_view end) {
   const auto in_name = [](char c) {
     return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
