@@ -35,9 +35,8 @@ build() {
 # shellcheck source=test/guest/captures.sh
 source test/guest/captures.sh
 
-# Two writers raced in fill-4k-enospc, so no replay can reproduce its decisions.
 names() {
-    captures_of "index(\$4, \"${version%.*}.\") == 1 && \$4 !~ /[+]/ && \$2 != \"fill-4k-enospc\""
+    captures_of "index(\$4, \"${version%.*}.\") == 1 && \$4 !~ /[+]/"
 }
 
 # edited [LINE]: makes a tree of links with its own mballoc.c, which is newer than everything built. The file is the
@@ -68,12 +67,23 @@ for name in $(names); do
     "$e4replay" verify "$image" "$trace" -p "kernel:$kernel" --no-progress \
         >"$log" || { cat "$log"; die "$name: the code decides otherwise than it did"; }
     grep -E '^(identical|mb_groups|mb_stats)' "$log" | sed "s/^/$name: /"
+    count=$((count + 1))
+    # step_costs knows nothing of the second writer in fill-4k-enospc.
+    [ "$name" != fill-4k-enospc ] || continue
     "$step_costs" "$kernel" $model "$image,$trace" >"$log" ||
         { cat "$log"; die "$name: the model locks other groups than the code"; }
     sed -n "s/.*requests lock/$name: &/p" "$log"
-    count=$((count + 1))
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
+
+# Several processes wrote in these captures. mb_groups may differ, because the cluster from which a search of a group
+# begins at the start is unknown.
+for name in $(recorded_captures | grep -x "storm-${version%.*}"); do
+    "$e4replay" verify "traces/$name.e4c" -p "kernel:$kernel" --no-progress >"$log" || [ $? = 3 ] ||
+        { cat "$log"; die "$name: cannot be decided"; }
+    grep -q '^identical .*100\.000 %' "$log" || { cat "$log"; die "$name: the code decides otherwise than it did"; }
+    grep -E '^(identical|a locked group)' "$log" | sed "s/^/$name: /"
+done
 
 # Prints the contents of an image without times.
 contents() {
