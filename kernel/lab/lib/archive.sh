@@ -15,12 +15,12 @@ mirror_of() {
     echo "$address"
 }
 
-# source_line ADDRESS SUITE: prints a line of a sources.list.
+# source_line ADDRESS SUITE: prints the line for SUITE in a sources.list.
 source_line() {
     echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $1 $2 main"
 }
 
-# archive STORE WORD...: runs apt-get with only the store's sources and with separate package lists.
+# archive STORE WORD...: runs apt-get with the store's sources and package lists only.
 archive() {
     local store=$1
     shift

@@ -4,7 +4,7 @@
 #
 # Under $E4R_LAB (default: build/lab of this checkout):
 #   base/               Debian's 6.1 as a git repository with one commit, branch "base"
-#   6.12/ 7.3/          the same for other kernels of Debian
+#   6.12/ 7.3/          the same for Debian's other kernels
 #   5.10/ ...           the same for trees that fetch.sh --tree has copied
 #   SERIES/             a git worktree of one of them with a series applied, branch "series/SERIES"
 #   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and ccache
@@ -27,8 +27,8 @@ jobs=${E4R_LAB_JOBS:-2}
 # Kernels that fetch.sh can download. The tree of 6.1 is "base".
 debian_bases="6.1 6.12 7.3"
 
-# list_bases: prints Debian's bases, and the trees that fetch.sh --tree has copied. The tree of a series is a git
-# worktree, whose .git is a file.
+# list_bases: prints Debian's bases, and the trees that fetch.sh --tree has copied. It does not list the tree of a
+# series, which is a git worktree: there .git is a file, not a directory.
 list_bases() {
     local repository name
     for repository in "$E4R_LAB"/*/.git/; do
@@ -48,7 +48,7 @@ is_copied() {
 
 # is_stock TREE: whether the tree is a base.
 is_stock() {
-    [ "$1" = base ] || list_bases | grep -xF "$1" >/dev/null # no -q, which would end list_bases by SIGPIPE
+    [ "$1" = base ] || list_bases | grep -xF "$1" >/dev/null # with -q, SIGPIPE would end list_bases
 }
 
 step=$(basename "$0" .sh)
@@ -74,14 +74,13 @@ need() {
     done
 }
 
-# hold LOCK: takes the lock file, after waiting for other processes of the lab, and keeps it until this shell
-# ends.
+# hold LOCK: locks the file LOCK until this shell ends. Waits while another process of the lab holds the lock.
 hold() {
     exec 9>"$1"
     flock 9
 }
 
-# alone COMMAND...: runs the command while no other process of the lab runs one.
+# alone COMMAND...: runs the command. Waits until no other process of the lab runs a command by alone().
 alone() (
     hold "$E4R_LAB/lock"
     "$@"
@@ -94,7 +93,7 @@ tree_of() {
     echo "$E4R_LAB/$1"
 }
 
-# base_of TREE: prints the number of the base of this tree or series.
+# base_of TREE: prints the number of the base of TREE, which may be a series.
 base_of() {
     local number
     for number in $(list_bases); do
@@ -103,7 +102,7 @@ base_of() {
     echo 6.1
 }
 
-# topics_of TREE: prints the topics of its series, without the prefix of the base.
+# topics_of TREE: prints the topics of the series TREE, without the number of the base.
 topics_of() {
     echo "${1#"$(base_of "$1")"-}"
 }
@@ -123,7 +122,8 @@ kernel_image() {
     esac
 }
 
-# root_of TARGET: prints the root directory of its guests (root.sh). For uml and qemu it is this machine's root.
+# root_of TARGET: prints the root directory of the target's guests. uml and qemu use this machine's root; root.sh makes
+# the others.
 root_of() {
     case $1 in
     arm64) echo "$E4R_LAB/root-$1" ;;
@@ -131,14 +131,14 @@ root_of() {
     esac
 }
 
-# cross_of TARGET: prints the prefix of its compilers; empty for native compilers.
+# cross_of TARGET: prints the prefix of the target's cross compilers, or nothing if the native compilers are used.
 cross_of() {
     [ "$1" = arm64 ] || return 0
     command -v aarch64-linux-gnu-g++ >/dev/null || die "no 'aarch64-linux-gnu-g++': run tools/setup.sh arm64"
     echo aarch64-linux-gnu-
 }
 
-# programs_of TARGET: prints the directory of the workload programs for its guests.
+# programs_of TARGET: prints the directory of the workload programs for the target's guests.
 programs_of() {
     case $1 in
     arm64) echo "$E4R_LAB/bin-$1" ;;
@@ -178,9 +178,9 @@ totals() {
 }
 
 # agreement_row KIND SEED WRITERS STATUS REPORT [OPEN]: prints a line of the table from verify's output in REPORT and
-# its exit STATUS. Returns STATUS, with these exceptions. Returns 3 if verify did not compare all of decisions,
-# mb_groups and mb_stats. Returns 0 if there were several writers and all differences are races, or, with OPEN 1, if
-# only counters of mb_stats differ.
+# its exit STATUS. Returns STATUS, with two exceptions. If STATUS is 0, but verify did not compare decisions, mb_groups
+# and mb_stats, returns 3. If STATUS is 3, returns 0 if there were several writers and all differences are races, or if
+# OPEN is 1 and only counters of mb_stats differ.
 agreement_row() {
     awk -v kind="$1" -v seed="$2" -v writers="$3" -v status="$4" -v open="${6:-0}" '
         function number(text) { gsub(/,/, "", text); return text + 0 }
@@ -207,8 +207,8 @@ agreement_row() {
         }' "$5"
 }
 
-# put_table FILE MARK TABLE: replaces the text between the line MARK and "<!-- end -->" of a Markdown file by
-# the table.
+# put_table FILE MARK TABLE: in a Markdown file, replaces the text between the lines MARK and "<!-- end -->" with the
+# table.
 put_table() {
     grep -qxF -- "$2" "$1" || die "$1 has no line '$2'"
     awk -v mark="$2" -v table="$3" '

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The table of ab.sh. Reads "SIDE PAIR NAME VALUE" lines, SIDE being base or patched.
+# Prints the table of ab.sh. Reads "SIDE PAIR NAME VALUE" lines, where SIDE is base or patched.
 #   -v A=TITLE -v B=TITLE    titles of the two kernels
-#   -v limits="FIGURE=RATIO ..."    exit status 3 unless the median ratio of each is below its RATIO
+#   -v limits="FIGURE=RATIO ..."    exit status 3 unless the median ratio of each FIGURE is below its RATIO
 #
-# For the ratios patched/base of the pairs:
-# - median, with the narrowest interval between two of the sorted ratios, equally far from both ends,
-#   that covers the true median with at least 95 %: the k-th and the k-th last of n pairs cover it
-#   with 1 - 2 P(X < k), X binomial (n, 1/2). No assumption on the distribution. Needs 6 pairs.
-# - geometric mean, with Student's interval of the logarithms' mean. Needs 2 pairs, and assumes that the
-#   logarithms are roughly normal.
+# Each pair of runs has a ratio patched/base. The table shows two averages of the ratios:
+# - The median, with an interval that covers the true median with a probability of at least 95 %. The
+#   interval goes from the k-th ratio to the k-th last of the n sorted ratios, with the largest
+#   possible k. It covers the median with probability 1 - 2 P(X < k), where X has the binomial
+#   distribution (n, 1/2). This assumes nothing about the distribution of the ratios. Needs 6 pairs.
+# - The geometric mean, with Student's interval for the mean of the logarithms. Needs 2 pairs, and
+#   assumes that the logarithms are roughly normally distributed.
 function sort(list, n,   i, j, t) {
     for (i = 2; i <= n; ++i)
         for (j = i; j > 1 && list[j] < list[j - 1]; --j) {
             t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
         }
 }
-# Sorts the list.
+# Sorts the list, too.
 function median(list, n) {
     sort(list, n)
     return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
@@ -31,8 +32,8 @@ function described(side, name,   n, pair, list, mid) {
     return number(mid) " (" number(list[1]) "-" number(list[n]) ")"
 }
 
-# Returns the largest k whose interval covers the median with 95 %, or 0 if no interval does. Leaves the coverage in
-# `covered`.
+# Returns the largest k whose interval covers the median with a probability of at least 95 %, or 0 if no interval does.
+# Leaves that probability in `covered`.
 function order_rank(n,   k, tail, chance) {
     chance = exp(-n * log(2)) # the probability of X = 0
     tail = 0
@@ -51,7 +52,8 @@ function median_interval(list, n,   k) { # list is sorted
     return k ? sprintf("%.3f-%.3f", list[k], list[n + 1 - k]) : "-"
 }
 
-# The 97.5 % quantile of Student's t: a table, then the first terms of its expansion.
+# Returns the 97.5 % quantile of Student's t. It is from a table for up to 20 degrees of freedom. Beyond that it is the
+# sum of the first terms of an expansion around the normal quantile.
 function student(df,   z, rows) {
     z = 1.959964
     split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 " \
@@ -97,7 +99,8 @@ END {
     n = split(limits, limit, " ")
     for (i = 1; i <= n; ++i) {
         split(limit[i], part, "=")
-        # A pair without a ratio (no figure, or division by zero) does not count as below the limit.
+        # A pair has no ratio if a figure is missing or the base's figure is 0. Such a pair counts as not below the
+        # limit.
         if (compared[part[1]] + 0 < pairs || pairs + 0 == 0 || of[part[1]] >= part[2] + 0) {
             printf "ab: %s: the ratio is not below %s\n", part[1], part[2] >"/dev/stderr"
             failed = 3

@@ -3,8 +3,8 @@
 # Reads the counters of a kernel from a capture, and the counters of a replay. Sourced after common.sh and kinds.sh by
 # predict.sh, kernels.sh and knobs.sh.
 
-# Options that these scripts share: which captures to use, their directory, whether to take them again, and the document
-# for the table.
+# Options that these scripts share: the seed of the captures, whether to take them again, the document that receives the
+# table, and the directory of the captures.
 seed=1w
 again=0
 into=
@@ -32,8 +32,8 @@ prepare_captures() {
     build_project e4replay
 }
 
-# policy_of_tree TREE: prints the policy that decides like the kernel of TREE, by the name that documents use. Each
-# series that changes decisions needs a line here; all others decide like their base.
+# policy_of_tree TREE: prints the policy that decides like the kernel of TREE. Prints the name that the documents use.
+# Each series that changes decisions needs a line here; all others decide like their base.
 policy_of_tree() {
     case $1 in
     *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;
@@ -46,7 +46,7 @@ policy_of_tree() {
     esac
 }
 
-# take KIND TREE: takes a capture unless it exists, and prints its name.
+# take KIND TREE: prints the name of the capture of KIND on TREE. First takes the capture unless it exists.
 take() {
     local name warm=()
     [[ $seed != *w ]] || warm=(--warm)
@@ -58,7 +58,7 @@ take() {
 }
 
 # kernel_figures DIR/NAME: prints lines like "cr1/hits 5" from the mb_stats of a capture, and the number of free extents
-# in its end state. Criteria have their 6.1 names on every kernel.
+# in its end state. Criteria get their 6.1 names, even if the kernel names them differently.
 kernel_figures() {
     awk '
         BEGIN {
@@ -74,7 +74,7 @@ kernel_figures() {
         NF == 2 && $2 ~ /^[0-9]+$/ {
             name = $1; sub(/:$/, "", name)
             print (section ? section "/" : "") name, $2 }' "$1.mb_stats"
-    # e2freefrag is wrong for bigalloc, so use mb_groups.
+    # e2freefrag prints wrong numbers for bigalloc, so use mb_groups.
     if dumpe2fs -h "$1.img" 2>/dev/null | grep -q '^Filesystem features:.* bigalloc'; then
         awk '/^#[0-9]/ { extents += $4 } END { print "free_extents", extents + 0 }' "$1.mb_groups"
     else
@@ -82,8 +82,8 @@ kernel_figures() {
     fi
 }
 
-# file_extents DIR/NAME POLICY: prints a line with the number of extents of the files that a kernel wrote. The number
-# comes from a replay under POLICY. Prints nothing unless the replay agrees with every decision of the kernel.
+# file_extents DIR/NAME POLICY: prints a line with the number of extents of the files in a capture. A replay under
+# POLICY counts them. Prints nothing unless the replay agrees with every decision of the kernel.
 file_extents() {
     local report status=0
     report=$("$(project_build)/tools/e4replay" verify "$1.img" "$1.trace.zst" -p "$2" --no-progress \
@@ -94,7 +94,7 @@ file_extents() {
         "file_extents \(.files.extents)"' <<<"$report"
 }
 
-# live_figures NAME TREE: prints the output of both functions above for a capture.
+# live_figures NAME TREE: prints kernel_figures and file_extents of a capture.
 live_figures() {
     kernel_figures "$out/$1"
     file_extents "$out/$1" "$(policy_of_tree "$2")"
@@ -112,10 +112,10 @@ replay_figures() {
             "\($p) free_extents \(.free_extents.count)", "\($p) file_extents \(.files.extents)"'
 }
 
-# prediction_rows KIND FROM TO: makes a table line per figure from "SIDE NAME VALUE" lines. SIDE is the policy FROM, the
-# policy TO, or "kernel" for the counts of that kernel. Returns 3 if a figure is off by more than 5 % and by more than
-# one or two searches account for, or if a side lacks a figure that it should have. A criterion that neither the policy
-# TO nor its kernel has is ignored.
+# prediction_rows KIND FROM TO: reads "SIDE NAME VALUE" lines and prints a table line for each figure. SIDE is the
+# policy FROM, the policy TO, or "kernel" for the counts of the predicted kernel. Returns 3 if a predicted figure
+# differs by more than 5 % and by more than one or two searches can explain. Also returns 3 if a side lacks a figure
+# that it should have. Ignores a criterion that neither the policy TO nor its kernel has.
 prediction_rows() {
     awk -v kind="$1" -v from="$2" -v to="$3" '
         { value[$1, $2] = $3 }

@@ -5,17 +5,17 @@
 # shellcheck source=kernel/lab/lib/peer.sh
 source "$lab_dir/lib/peer.sh"
 
-# Patterns in a guest's kernel log that make its run fail.
+# A run fails if its kernel log matches one of these patterns.
 trouble='WARNING: |BUG: |kernel BUG|Oops|Kernel panic|INFO: task .* blocked|INFO: possible|INFO: rcu|'
 trouble+='possible recursive locking|possible circular locking|inconsistent lock state|'
 trouble+='EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|list_(add|del) corruption|'
 trouble+='KASAN|UBSAN|# not ok|^ *not ok'
 
-# find_trouble TARGET FILE...: prints the lines of kernel logs that are trouble. Two reports about User Mode Linux
-# itself are ignored. Lockdep reports once that fork walks the address space without a lock (force_flush_all, Linux 6.1
+# find_trouble TARGET FILE...: prints the lines of kernel logs that match $trouble. Ignores two reports about User Mode
+# Linux itself. Lockdep reports once that fork walks the address space without a lock (force_flush_all, Linux 6.1
 # arch/um/kernel/tlb.c; the report is in lib/maple_tree.c), and continues. KASAN reports that an interrupt copies
-# thread_info from the end of a stack (to_irq_stack, from_irq_stack, arch/um/kernel/irq.c); with kasan_multi_shot
-# (lib/jobs.sh) KASAN continues.
+# thread_info from the end of a stack (to_irq_stack, from_irq_stack, arch/um/kernel/irq.c). Because of kasan_multi_shot
+# (lib/jobs.sh), KASAN continues after that.
 find_trouble() {
     local target=$1
     shift
@@ -30,7 +30,7 @@ find_trouble() {
         END { if (held != "") print held }'
 }
 
-# new_run NAME: makes and prints a directory for one guest.
+# new_run NAME: makes a directory for one guest and prints its path.
 new_run() {
     mkdir -p "$E4R_LAB/runs"
     mktemp -d "$E4R_LAB/runs/$1.XXXXXX"
@@ -55,7 +55,8 @@ uml_command() {
     guest_command+=(${APPEND:-} quiet)
 }
 
-# qemu PROGRAM WORD...: sets guest_command to an emulator with the common options of its guests.
+# qemu PROGRAM WORD...: sets guest_command to the emulator PROGRAM, the options that all its guests share, and the
+# options WORD...
 qemu() {
     local disk
     guest_command=("$1" -accel "tcg,thread=multi" -smp "${CPUS:-2}" -m "${MEM:-1G}" -nographic -no-reboot
@@ -65,7 +66,7 @@ qemu() {
     done
 }
 
-# share PATH TAG: shares a directory of this machine with the guest of guest_command.
+# share PATH TAG: adds options to guest_command that share a directory of this machine with the guest.
 share() {
     guest_command+=(-virtfs "local,path=$1,mount_tag=$2,security_model=none,multidevs=remap")
 }
@@ -119,13 +120,14 @@ wait_guest() {
 # guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and decides whether it succeeded. The
 # caller sets DISKS (array of files; in the guest, $DISKS has the names of the disks and $DISK the first name), NO_TRIM,
 # MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and VARS (array of NAME=VALUE for the
-# job). Leaves in RUN: log, dmesg, kernel, figures and the job's output.
+# job). Leaves these files in RUN: log, dmesg, kernel, figures and the job's output.
 guest() {
     start_guest "$@"
     end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"
 }
 
-# start_guest RUN TREE TARGET VARIANT JOB: the first half of guest(). Leaves in RUN: pid, token.
+# start_guest RUN TREE TARGET VARIANT JOB: does the first half of guest(): starts the guest. Leaves the files pid and
+# token in RUN.
 start_guest() {
     local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel i
     kernel=$(kernel_image "$tree" "$target" "$variant") || exit
@@ -144,14 +146,15 @@ start_guest() {
     echo "$token" >"$run/token"
     rm -f "$run/complete" "$run/kernel" "$run/dmesg"
     "${target%-smp}_command" "$run" "$kernel"
-    # Several CPUs need the host's seccomp. Processes run on them in parallel, but threads do not.
+    # User Mode Linux with several CPUs needs the host's seccomp. The processes of a guest run on its CPUs in parallel,
+    # but the threads of one process do not.
     [ "$target" != uml-smp ] || guest_command+=("ncpus=${CPUS:-2}" seccomp=on)
     in_network "${guest_command[@]}"
     setsid "${guest_command[@]}" </dev/null >"$run/log" 2>&1 &
     echo "$!" >"$run/pid"
 }
 
-# end_of_guest RUN TREE TARGET VARIANT SECONDS: the second half of guest().
+# end_of_guest RUN TREE TARGET VARIANT SECONDS: does the second half of guest(): waits for the guest and judges its run.
 end_of_guest() {
     local run=$1 pid
     pid=$(cat "$run/pid")
@@ -160,7 +163,7 @@ end_of_guest() {
     judge "$run" "$3" "$(cat "$run/token")" "$(expected_release "$2" "$3" "$4")"
 }
 
-# Fails unless the run is valid: right kernel, clean log, completion marker.
+# Fails unless the run is valid: the right kernel ran, its log is clean, and the job wrote its completion marker.
 judge() {
     local run=$1 target=$2 token=$3 release=$4 found
     [ -e "$run/kernel" ] || fail_run "$run" "the guest did not start"

@@ -4,19 +4,19 @@
 #
 # A job is a shell script that runs in the guest. Its first comment lines may contain
 #   # image: KIND      the start image, a kind of kinds.table (without this line: no disk)
-#   # disks: SIZE...   empty disks instead, one for each SIZE; the job finds their names in $DISKS
+#   # disks: SIZE...   empty disks in place of an image, one for each SIZE; $DISKS has their names
 #   # series: TOPIC    the series that the kernel must have
-#   # base: N          the base of the kernel, such as 6.1, whose form of the series has the tested feature
-#   # seed: N          seed of that image (default: 1)
+#   # base: N          the base that the kernel must have, such as 6.1: only its form of the series has the feature
+#   # seed: N          seed of the start image (default: 1)
 #   # variant: V       variant of the kernel (default: plain)
 #   # config: nfs      an addition to the kernel's configuration (configs/nfs.config): variant V+nfs
 #   # set: NAME=VALUE ...   defaults for the job and its peer, overridden by --set
 #   # peer: NAME       guest/NAME.sh runs in a second guest, on a network with this one (lib/peer.sh)
 #   # peer-mem: SIZE, peer-disk: SIZE    memory and disk of the second guest (default: 512M, an empty disk of 4G)
 #   # mem: SIZE        memory of the guest
-#   # timeout: S       seconds, times patience(), until the guest is killed and the job fails
+#   # timeout: S       after S seconds, multiplied by patience(), the guest is killed and the job fails
 #   # append: ...      kernel arguments
-#   # expected: REGEX  trouble in the kernel log that the job causes, and that must appear
+#   # expected: REGEX  trouble that the job causes on purpose: it must appear in the kernel log
 
 # The arguments of `run.sh --disk`.
 DISK_FILES=()
@@ -71,7 +71,7 @@ variant_for() {
     esac
 }
 
-# start_image KIND SEED: prints the path of the image. The image is made once, and copied for every run.
+# start_image KIND SEED: prints the path of a start image, and makes it if it does not exist. Every run uses a copy.
 start_image() {
     local file=$E4R_LAB/images/$1-s$2.img
     if [ ! -e "$file" ]; then

@@ -19,7 +19,7 @@ kind_field() {
         inside && $1 == field { sub(/^[ \t]*[^ \t]+[ \t]*/, ""); print; exit }' "$kinds_table"
 }
 
-# target_of_kind KIND: prints the target of the guests for its captures.
+# target_of_kind KIND: prints the target of the guests in which this kind is captured.
 target_of_kind() {
     local target
     target=$(kind_field "$1" target)
@@ -34,7 +34,8 @@ kinds_of() {
     done
 }
 
-# lacking TREE WORD...: prints those of the mount options and knobs (NAME or NAME=VALUE) that the kernel of TREE lacks.
+# lacking TREE WORD...: the words are mount options and knobs (NAME or NAME=VALUE). Prints the ones that the kernel of
+# TREE does not have.
 lacking() {
     local word name ext4
     ext4=$(tree_of "$1")/fs/ext4
@@ -47,7 +48,7 @@ lacking() {
     done
 }
 
-# lacking_of_kind TREE KIND: the same for the mount options and knobs of a kind.
+# lacking_of_kind TREE KIND: prints the mount options and knobs of KIND that the kernel of TREE does not have.
 lacking_of_kind() {
     # shellcheck disable=SC2046 # word splitting is intended
     lacking "$1" $(kind_field "$2" mount | tr , ' ') $(kind_field "$2" knobs)
@@ -61,7 +62,7 @@ capture_name() {
     echo "$name"
 }
 
-# make_start_image KIND SEED FILE: makes an image that depends only on kind and seed.
+# make_start_image KIND SEED FILE: makes a start image. Its contents depend only on KIND and SEED.
 make_start_image() {
     local fill packed
     packed=$(kind_field "$1" image)

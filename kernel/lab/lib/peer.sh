@@ -5,18 +5,19 @@
 # A switch connects the guests: uml_switch, or wire (kernel/lab/workloads) on 7.3, which has no device for
 # uml_switch.
 #
-# The run directory of the job contains that of the second guest, peer/. Both guests see both directories (hostfs). The
+# The second guest's run directory is peer/ in the job's run directory. Both guests see both directories (hostfs). The
 # second guest creates peer/ready when it is ready. The job requests an action by creating a file in peer/;
-# guest/NAME.sh defines the names. While the job's run directory has a file `cut`, the network is cut.
+# guest/NAME.sh defines the names of these files. While the job's run directory has a file `cut`, the network is cut.
 
 # peer_variant VARIANT: prints the variant of the second guest: plain, with the additions of the first (plain+nfs). The
-# second guest is not under test, and nfsd's call chains are too deep for the stacks of a User Mode Linux with KASAN.
+# second guest runs no debug variant, because it is not under test, and because nfsd's call chains are too deep for the
+# stacks of a User Mode Linux with KASAN.
 peer_variant() {
     echo "plain${1#"${1%%+*}"}"
 }
 
-# with_peer RUN TREE TARGET VARIANT JOB: like guest(), together with the second guest. PEER, PEER_MEM, PEER_DISK come
-# from the job.
+# with_peer RUN TREE TARGET VARIANT JOB: does what guest() does, while the second guest runs. The caller sets PEER,
+# PEER_MEM and PEER_DISK from the job's description.
 with_peer() {
     local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED variant
     variant=$(peer_variant "$4")
@@ -38,7 +39,7 @@ with_peer() {
     local status=0
     DISKS=("${disks[@]}")
     MEM=$mem APPEND="$append ${switch_device/:NN/:02}" EXPECTED=$expected
-    # The job runs in a subshell: if it fails, the other guest must still be ended.
+    # The job's guest runs in a subshell, so that this shell can still end the second guest if the job fails.
     (guest "$@") || status=1
     APPEND=$append EXPECTED=
     touch "$run/peer/stop"
@@ -53,9 +54,9 @@ with_peer() {
     [ $status = 0 ] || die "the run with two guests has failed (see above; the other's log: $run/peer/log)"
 }
 
-# start_switch RUN SOCKET TREE: leaves its pid in $switch_pid; the switch ends when its standard input ends.
-# Leaves in $switch_device the kernel argument for a guest's device on the switch, with NN for the guest's
-# number.
+# start_switch RUN SOCKET TREE: starts the switch and leaves its pid in $switch_pid. The switch ends when its standard
+# input ends. Leaves in $switch_device the kernel argument that connects a guest to the switch; NN in it stands for the
+# guest's number.
 start_switch() {
     local switch
     case $(base_of "$3") in
@@ -73,8 +74,8 @@ start_switch() {
     switch_run=$1
     mkfifo "$1/switch.input"
     exec {switch_input}<>"$1/switch.input"
-    # Packets are datagrams of unix sockets. The default queue of ten loses packets. A longer queue needs a
-    # separate network namespace, which the guests' processes must share.
+    # Packets are datagrams of unix sockets. The default queue of ten datagrams loses packets. A longer queue can be set
+    # only in a separate network namespace, in which the guests' processes must run, too.
     # shellcheck disable=SC2016 # the inner shell expands it
     unshare --net sh -c 'echo 4096 >/proc/sys/net/unix/max_dgram_qlen; exec "$@"' \
         switch "${switch[@]}" "$2" <&"$switch_input" >"$1/switch.log" 2>&1 &

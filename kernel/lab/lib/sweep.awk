@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The table and the drawing of sweep.sh. Reads "VALUE TURN FIGURE NUMBER" lines.
+# Prints the table of sweep.sh and makes its drawing. Reads "VALUE TURN FIGURE NUMBER" lines.
 #   -v wanted="F G ..."   which figures (default: all)
-#   -v svg=FILE           draws a panel for each of them: the median, and a bar from minimum to maximum
+#   -v svg=FILE           draws a panel for each figure: the median, and a bar from minimum to maximum
 #   -v across=NAME        label of the values below each panel
 function sort(list, n,   i, j, t) {
     for (i = 2; i <= n; ++i)
@@ -11,7 +11,7 @@ function sort(list, n,   i, j, t) {
 }
 function number(x) { return x == int(x) ? sprintf("%d", x) : x < 10 ? sprintf("%.2f", x) : sprintf("%.1f", x) }
 
-# The minimum, median and maximum of a figure at a value.
+# Returns the minimum, median and maximum of the figure f for the value v.
 function summary(v, f,   i, list, n) {
     n = runs[v, f]
     for (i = 1; i <= n; ++i) list[i] = all[v, f, i]
@@ -39,7 +39,7 @@ function words_of(f,   words) {
     return f
 }
 
-# Returns the end of an axis that begins at 0: a round number, at least x.
+# Returns the end of an axis that begins at 0: a round number that is at least x.
 function round_end(x,   unit, i, list, n) {
     if (x <= 0) return 1
     unit = 1

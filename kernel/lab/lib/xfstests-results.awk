@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Converts the output of a guest of `lab xfstests` (jobs/xfstests.sh) to lines "TEST RESULT SECONDS REASON",
-# separated by tabs. RESULT is pass, fail, notrun, or running for the test during which the guest ended.
+# Converts the output of a guest that ran jobs/xfstests.sh to lines "TEST RESULT SECONDS REASON", separated by tabs.
+# RESULT is pass, fail, notrun, or running for the test during which the guest ended.
 #
-# Relevant lines begin with "xfstests: ", followed by "at TEST SECONDS" (a test begins; seconds since the guest's
+# Relevant lines begin with "xfstests: ". After that comes "at TEST SECONDS" (a test begins; seconds since the guest's
 # start), "limit TEST SECONDS", "end SECONDS", or a line printed by xfstests's `check`. A line of `check` that begins
 # with a test's name has the result of that test. The lines up to the next name belong to the same test:
 #   generic/001        5s                                 passed
 #   generic/002       [not run] REASON                    not run
-#   generic/003       [failed, exit status 1]- output mismatch (see ...)    failed, like any other text
+#   generic/003       [failed, exit status 1]- output mismatch (see ...)    failed; so does any other text
 function flush(   text, result, reason) {
     if (test == "" || (test in done)) return
     text = block
@@ -47,7 +47,7 @@ function begin(name) {
 /^at [^ ]+ [0-9]+$/ { now = $3; begin($2); next }
 /^limit [^ ]+ [0-9]+$/ { now = $3; limit = 1; next }
 /^end [0-9]+$/ { now = $2; next }
-# The summary at the end of the output.
+# These lines begin the summary at the end of the output.
 /^(Ran|Not run|Failures|Interrupted!|Passed all|Failed [0-9]+ of)([: ]|$)/ { finished = 1 }
 finished { next }
 /^[a-z0-9]+\/[0-9]+[-a-zA-Z0-9]* / {

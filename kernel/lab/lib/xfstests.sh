@@ -4,13 +4,13 @@
 # common.sh.
 
 own_tests=$kernel_dir/xfstests
-# The requirements of the build of xfstests and of its ext4 tests: files or programs.
+# The files and programs that the build of xfstests and its ext4 tests need.
 xfstests_needs="/usr/include/xfs/xfs.h /usr/include/uuid/uuid.h /usr/include/sys/acl.h /usr/include/libaio.h
     /usr/include/liburing.h /usr/include/attr/attributes.h autoconf automake libtoolize make gcc
     mkfs.ext4 e2fsck resize2fs xfs_io bc perl gawk setfattr setfacl quota fsverity keyctl killall fio
     dbench dmsetup"
 
-# missing_for_xfstests: prints the missing requirements in one line.
+# missing_for_xfstests: prints the files and programs that are missing, in one line.
 missing_for_xfstests() {
     local what
     for what in $xfstests_needs; do
@@ -26,13 +26,13 @@ state_of() {
     {
         echo "$1"
         git -C "$1" rev-parse HEAD 2>/dev/null || (cd "$1" && find . -type f -printf '%p %s %T@\n' | sort)
-        # Compare only tracked files, since a build leaves many others.
+        # Compare tracked files only, because a build leaves many other files.
         git -C "$1" diff HEAD 2>/dev/null || true
     } | sha256sum | cut -c1-12
 }
 
 # prepare_checkout DIR: makes a copy of DIR under $E4R_LAB/xfstests, builds it, adds this project's tests, and prints
-# its path. DIR stays unchanged. Each state of DIR and of these tests has its own copy.
+# its path. DIR stays unchanged. Each state of DIR and of this project's tests has its own copy.
 prepare_checkout() {
     local source=$1 built copy missing
     missing=$(missing_for_xfstests)
@@ -95,8 +95,8 @@ all_tests() {
     done
 }
 
-# in_groups GROUP...: selects from such lines on standard input those in one of the groups; "ext4/quick" is quick of
-# ext4, "quick+punch" means both groups.
+# in_groups GROUP...: reads the lines of all_tests and prints the tests that are in one of the groups. "ext4/quick"
+# means the group quick of the directory ext4; "quick+punch" means tests that are in both groups.
 in_groups() {
     awk -v wanted="$*" '
         BEGIN { n = split(wanted, group, " ") }
@@ -115,8 +115,8 @@ in_groups() {
         }'
 }
 
-# choose_tests COPY GROUPS EXCLUDED NAMES: prints the names of tests, in order. GROUPS and EXCLUDED are
-# separated by commas, NAMES are patterns separated by spaces. Fails for an unknown group or name.
+# choose_tests COPY GROUPS EXCLUDED NAMES: prints the names of tests, in order. GROUPS and EXCLUDED are lists separated
+# by commas; NAMES are patterns separated by spaces. Fails for an unknown group or name.
 choose_tests() {
     local copy=$1 groups=${2//,/ } excluded=${3//,/ } names=$4 all chosen=() pattern test found group
     all=$(all_tests "$copy")
@@ -163,7 +163,7 @@ mkfs_of() {
     esac
 }
 
-# log_words TARGET DMESG: prints "TEST LINE" for each line of trouble in a kernel log, with the running test.
+# log_words TARGET DMESG: prints "TEST LINE" for each line of trouble in a kernel log. TEST is the test that ran then.
 # Ignores ext4's messages about file systems that a test damages on purpose.
 log_words() {
     local trouble="$trouble"
