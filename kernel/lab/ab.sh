@@ -9,13 +9,13 @@
 #   -n N    pairs of runs (default: 3); with 6 or more, the median has a confidence interval
 #   --variant V            variant of both kernels (default: plain); lockstat measures waits for group locks
 #   --cpus N               CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
-#   --append WORDS         arguments of both kernels, such as time-travel=inf-cpu (uml)
+#   --append WORDS         more arguments for both kernels, such as time-travel=inf-cpu (uml)
 #   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
-#   -o FILE                every value, as "base|patched PAIR FIGURE VALUE" lines
+#   -o FILE                writes every value to FILE, as "base|patched PAIR FIGURE VALUE" lines
 #
-# For each figure of the job, prints the median and range of both kernels. For the ratios of the pairs, it
-# prints the median and the geometric mean, both with their 95 % confidence interval (lib/compare.awk explains
-# them). Any run that fails (see run.sh) fails the comparison.
+# For each figure of the job, prints the median and range of each kernel. Also prints the median and the geometric mean
+# of the pairs' ratios, both with a 95 % confidence interval (lib/compare.awk explains the intervals). Any run that
+# fails (see run.sh) fails the comparison.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

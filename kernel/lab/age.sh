@@ -5,7 +5,7 @@
 #
 # Usage: age.sh [--kernel base|SERIES] [-p POLICY] [--profile P]... [--seed N]... [--until 'WHAT N, ...']
 #               [--size SIZE] [--files N] [--into FILE]
-#   -p POLICY    the policy of that kernel (default: legacy)
+#   -p POLICY    the policy that models the kernel (default: legacy)
 #   --profile P  default: all five
 #   --until ...  default: 'utilisation 0.8, turnover 3x'
 #   --size SIZE  default: 512M
@@ -50,12 +50,12 @@ build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 dirs=16
 
-# free_blocks IMAGE: prints the free blocks of each group, in dumpe2fs's form.
+# free_blocks IMAGE: prints the free blocks of each group, as dumpe2fs prints them.
 free_blocks() {
     dumpe2fs "$1" 2>/dev/null | sed -n 's/^  Free blocks: //p'
 }
 
-# guest_step RUN NAME=VALUE...: runs the job age in a guest, on the disk of RUN, with these variables.
+# guest_step RUN NAME=VALUE...: runs the job "age" in a guest, on the disk of RUN, with these variables.
 guest_step() {
     local run=$1
     shift

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Takes captures and runs `e4replay verify` on each: one table for kernel/results.
+# Takes captures, runs `e4replay verify` on each, and prints one table for kernel/results.
 #
 # Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--target uml|arm64] [--seed N]... [--again]
 #                 [--only-verify] [--open-stats] [-o DIR] [--into FILE] [KIND...]
 #   --target T     unless kinds are named, take the kinds whose guests have that target (default: uml)
-#   --seed N       use these seeds, not those in kernel/lab/kinds.table; "Nw": read mb_groups first
+#   --seed N       seeds to use instead of those in kernel/lab/kinds.table; "Nw": read mb_groups first
 #   --again        take captures again even if DIR has them
 #   --only-verify  take no captures, verify those in DIR
-#   --open-stats   counters of mb_stats may differ: on kernels from 6.5 on, some counters depend on file sizes,
-#                  which no trace has (docs/fidelity.md)
+#   --open-stats   permit differences in counters of mb_stats: since 6.5, some counters depend on file sizes,
+#                  which no trace contains (docs/fidelity.md)
 #   -o DIR         default: $E4R_LAB/captures
-#   -p POLICY      default: legacy; on a tree that fetch.sh --tree has copied, the policy that verify chooses
+#   -p POLICY      default: legacy, or the policy that verify chooses if fetch.sh --tree has copied the tree
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
 #                  a Markdown file; with a target other than uml, "<!-- agree TREE TARGET -->"
 #
-# The table is Markdown on standard output, with a row of totals. Exit status 3 if a kind with one writer
-# disagrees, or a kind with several writers disagrees by more than races (decisions that overlap another
-# thread's work); 1 if there was nothing to verify, or verify itself failed.
+# Prints a Markdown table with a row of totals. Exit status 3 if a kind with one writer disagrees, or if a kind with
+# several writers disagrees in more than races (decisions that overlap another thread's work). Exit status 1 if there
+# was nothing to verify, or if verify itself failed.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -61,7 +61,7 @@ mkdir -p "$out"
 build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 
-# row KIND SEED NAME: verifies one capture and prints its line; returns verify's status.
+# row KIND SEED NAME: verifies one capture and prints its line. Returns the status of agreement_row.
 row() {
     local kind=$1 seed=$2 name=$3 status=0 report
     report=$out/$name.verify

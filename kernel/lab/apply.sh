@@ -7,8 +7,8 @@
 #            base, prefixed by its number (6.12-trace-inputs)
 #
 # Patches must apply without fuzz. On a base other than 6.1, git falls back to a three-way merge with the files of 6.1,
-# which must have been fetched. Stops at the first patch that does not apply, and names it. Leaves a tree alone that
-# already has the same patches. Prints the path of the tree.
+# which must have been fetched. Stops at the first patch that does not apply, and names it. If the tree already has the
+# same patches, does not change it. Prints the path of the tree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/series.sh
@@ -31,7 +31,7 @@ stamp=$({
     for patch in "${series[@]}"; do sha256sum <"$patches_dir/$patch"; done
 } | sha256sum | cut -d' ' -f1)
 branch=series/$name
-# If two processes apply the same series, the second one waits, and finds it applied.
+# If two processes apply the same series, the second one waits here, and then finds the series already applied.
 hold "$E4R_LAB/apply.$name.lock"
 marker=$E4R_LAB/applied.$name
 if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
@@ -42,7 +42,7 @@ if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
 fi
 
 rm -f "$marker"
-# After fetch.sh --again, the tree has no repository, and its objects were built from other sources.
+# After fetch.sh --again, the tree's repository no longer exists, and the tree's objects were built from other sources.
 git -C "$tree" rev-parse -q --verify HEAD >/dev/null 2>&1 || rm -rf "$tree"
 if [ -d "$tree" ]; then
     git -C "$tree" am --abort 2>/dev/null || true
@@ -60,8 +60,8 @@ am() {
     return 1
 }
 
-# merge PATCH: applies a patch to a base other than 6.1. The three-way merge needs the version of each file that the
-# patch was made for, so it fetches the 6.1 tree with all series.
+# merge PATCH: applies a patch to a base other than 6.1. The three-way merge needs the version of each file for which
+# the patch was made, so this function fetches the 6.1 tree with all series.
 have_6_1=0
 merge() {
     [ "$base_tree" != "$(tree_of base)" ] || return 1

@@ -4,13 +4,13 @@
 #
 # Usage: build.sh base|SERIES [--target uml|uml-smp|qemu|arm64] [--variant plain|debug|...[+nfs]]
 #
-# A series must have been applied (apply.sh). Prints the path of the kernel. The configuration starts from the target's
-# defconfig or allnoconfig. These files of kernel/lab/configs are then added in this order: emulated.config (qemu and
-# arm64), TARGET.config, VARIANT.config and TARGET-VARIANT.config. A variant like debug+nfs adds the last two for each
-# of its parts. A line that Kconfig does not accept is an error. On a tree that fetch.sh --tree has copied, a line about
-# an option that the tree does not have is shown and ignored. A file name that ends in the number of the base
-# (uml-nfs-7.3.config) replaces the file without the number. A line "# cflags: ..." in a part's file gives flags for the
-# compiler.
+# A series must already have been applied (apply.sh). Prints the path of the kernel. The configuration starts from the
+# target's defconfig or allnoconfig. These files of kernel/lab/configs are then added in this order: emulated.config
+# (qemu and arm64), TARGET.config, VARIANT.config and TARGET-VARIANT.config. A variant with several parts, such as
+# debug+nfs, adds the last two files for each part. A line that Kconfig does not accept is an error. But on a tree that
+# fetch.sh --tree has copied, lines about options that the tree does not have are only reported. If a file with the
+# number of the base exists (uml-nfs-7.3.config), it replaces the file without the number. A line "# cflags: ..." in
+# VARIANT.config gives flags for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -57,7 +57,7 @@ fragments() {
     done
 }
 
-# The kernel's name for the target's architecture, the prefix of its tools, and the make goal.
+# The kernel's name for the target's architecture, and the make goal.
 case $target in
 uml*) arch=um goal=linux ;;
 arm64) arch=arm64 goal=Image ;;
@@ -115,7 +115,7 @@ configure() {
 }
 
 mkdir -p "$objects"
-# If two processes need the same kernel, the second one waits, and finds it built.
+# If two processes need the same kernel, the second one waits here, and then finds it already built.
 hold "$objects/.lab-lock"
 stamp=$(effective_lines | sort | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
@@ -132,7 +132,8 @@ if command -v ccache >/dev/null; then
     compiler=(CC="ccache ${cross}gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
     export CCACHE_NOHASHDIR=1
 fi
-# uname proves which source a guest runs: it shows the tree's name and the hash of its contents.
+# The release that uname prints proves which source a guest runs: it contains the tree's name and the hash of its
+# contents.
 release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tree}')
 [ -z "$(git -C "$tree" status --porcelain -uno)" ] || release+=-dirty
 note "building $name for $target ($variant)"

@@ -6,11 +6,11 @@
 #
 # Usage: capture.sh KIND [--seed N] [--warm] [--kernel base|SERIES] [--pack] -o DIR
 #        capture.sh --list
-#   --warm   read mb_groups right after mount, which loads every group
+#   --warm   read mb_groups right after mount; that loads every group
 #   --pack   store the start image as a sparse tar (NAME.image.tar.zst), not as NAME.img
 #
-# kernel/lab/kinds.table lists the kinds and the target of their guests. The kernel must have been built (build.sh).
-# Builds the workload programs and, in a release build of the project, make_fragmented.
+# kernel/lab/kinds.table lists the kinds and the target of their guests. The kernel must already have been built
+# (build.sh). capture.sh itself builds the workload programs and, in the project's release build, make_fragmented.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -47,7 +47,7 @@ out=$(cd "$out" && pwd)
 name=$(capture_name "$kind" "$seed" "$warm" "$tree")
 need zstd e2freefrag
 target=$(target_of_kind "$kind")
-# With one CPU, a writer uses only one locality group.
+# mballoc has a locality group for each CPU. With one CPU, a writer uses only one of them.
 CPUS=1
 build_programs "$target"
 build_project make_fragmented
@@ -59,7 +59,7 @@ run=$(kind_field "$kind" run)
 before=$(kind_field "$kind" before)
 resume=
 if [ -n "$before" ]; then
-    # Ages the image by a first run with another seed; churn then continues with the existing files.
+    # A first run with another seed ages the image. The recorded churn then continues with the existing files.
     DISKS=("$work/$name.img")
     VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
     guest "$work" "$tree" "$target" plain "$lab_dir/jobs/prepare.sh"
@@ -79,15 +79,15 @@ e2freefrag "$work/disk" >"$work/$name.e2freefrag"
 sed -i '1s/^Device: .*/Device: '"$name.img"'/' "$work/$name.e2freefrag"
 zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
 rm -f "$out/$name.mb_stats"
-[ ! -e "$work/$name.mb_stats" ] || mv "$work/$name.mb_stats" "$out/" # only kernels from 5.10.181 on have it
-# The discards that the disk received; only if the workload uses discard or FITRIM.
+[ ! -e "$work/$name.mb_stats" ] || mv "$work/$name.mb_stats" "$out/" # kernels before 5.10.181 have no mb_stats
+# This file lists the discards that the disk received. It exists only if the workload uses discard or FITRIM.
 if [ -e "$work/$name.discards" ]; then mv "$work/$name.discards" "$out/"; fi
 if [ "$pack" = 1 ]; then
     tar -cSf - -C "$work" "$name.img" | zstd -q -f -19 -o "$out/$name.image.tar.zst"
 else
     cp --sparse=always "$work/$name.img" "$out/"
 fi
-# These files are moved last, so a capture that has them is complete.
+# Move these files last: a capture that has them is complete.
 for part in mb_groups tunables e2freefrag; do mv "$work/$name.$part" "$out/"; done
 rm -rf "$work"
 echo "$out/$name"

@@ -16,8 +16,8 @@ trap 'rm -rf "$scratch"' EXIT
 bad=0
 count=0
 
-# except TYPE REASON: keeps checkpatch from reporting this type for the current patch. The script names all such types
-# and reasons at its end.
+# except TYPE REASON: keeps checkpatch from reporting messages of this type for the current patch. At its end, the
+# script prints all these types and reasons.
 declare -A reasons=()
 except() {
     ignore+=,$1

@@ -5,8 +5,8 @@
 #
 # Usage: corpus.sh [--kernel base|SERIES] [--mount OPTIONS] -o FILE.e4c IMAGE COMMAND...
 #   IMAGE     an image of the file system; the program modifies it
-#   COMMAND   the word RUN in it is replaced by an empty directory of the file system
-# E4REPLAY=FILE: the recording program; default: the release build of the project, built if necessary.
+#   COMMAND   the word RUN in it is replaced by the path of an empty directory in the file system
+# E4REPLAY=FILE sets the recording program. The default is the project's release build, which is built if necessary.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

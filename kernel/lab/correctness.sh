@@ -6,11 +6,12 @@
 #                       [--cpus N] [--list] [JOB...]
 #   --kernel, --target, --variant   default: base, uml, debug; the kernel is built if necessary
 #   --cpus   CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
-#   --list   name the jobs that would run, and the skipped jobs
+#   --list   print the jobs that would run and the jobs that would be skipped
 #
-# The correctness jobs are smoke and every job whose description begins with "Correctness:". A job with a line
-# "# series: TOPIC" runs only on a kernel with that series; the jobs lazyinit-* need lazyinit-control. A job with a line
-# "# base: 6.1" runs only on that base. A failing job does not stop the others. Prints a table at the end.
+# The correctness jobs are smoke and every job whose description begins with "Correctness:". A job with a line "#
+# series: TOPIC" runs only on a kernel with that series. The jobs lazyinit-* run only on a kernel with lazyinit-control.
+# A job with a line "# base: 6.1" runs only on that base. A failing job does not stop the others. Prints a table at the
+# end.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -46,7 +47,7 @@ correctness_jobs() {
     done
 }
 
-# topic_of JOB: prints the topic that the job needs; may be empty.
+# topic_of JOB: prints the topic that the job needs, or an empty line.
 topic_of() {
     local topic
     topic=$(job_field "$(job_file "$1")" series)
@@ -71,7 +72,7 @@ on_base() {
     [ -z "$wanted_base" ] || [ "$wanted_base" = "$(base_of "$tree")" ]
 }
 
-# Named jobs must be able to run; without names, take all jobs that can.
+# If the command line names jobs, each of them must be able to run. Otherwise, take all jobs that can run.
 if [ ${#wanted[@]} = 0 ]; then
     mapfile -t all < <(correctness_jobs)
     for job in "${all[@]}"; do
@@ -97,7 +98,7 @@ if [ $list = 1 ]; then
 fi
 
 if [ "$tree" != base ]; then "$lab_dir/apply.sh" "$tree" >/dev/null; fi
-# variants: prints the variants that the guests of the wanted jobs need.
+# variants: prints the variants of the kernel that the wanted jobs need.
 variants() {
     local job full
     for job in "${wanted[@]}"; do

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Shows how the code of several kernel trees decides the bundled captures: a hash of all decisions for each
-# capture and tree. If a stable release decides differently from its predecessor, its hash differs.
+# Replays the bundled captures with the code of several kernel trees. Shows a hash of all decisions for each capture and
+# tree. If a stable release decides differently from its predecessor, their hashes differ.
 #
 # Usage: drift.sh [--into FILE] [TREE|KERNEL]...
 #   TREE            base, the number of another base, a series of the lab, or a directory with the
-#                   sources of a kernel. Default: base 6.12 7.3; missing ones are fetched
+#                   sources of a kernel. Default: base 6.12 7.3; missing trees are fetched
 #   KERNEL          a file that `e4replay kernel build` has made
 #   --into FILE     also puts the table between "<!-- drift -->" and "<!-- end -->" of a Markdown file
 #
-# Prints a Markdown table. Exit status 3 if the code of a tree decides differently from a capture that the same kernel
-# recorded with one writer.
+# Prints a Markdown table. Exit status 3 if the code of a tree decides differently from the same release in a capture
+# with one writer.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -33,7 +33,7 @@ build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 mkdir -p "$E4R_LAB/drift"
 
-# kernel_of TREE|KERNEL: prints the path of the kernel file; builds it if the argument is a tree.
+# kernel_of TREE|KERNEL: prints the path of the kernel file. If the argument is a tree, first builds the file.
 kernel_of() {
     local tree=$1 file number
     [ ! -f "$1" ] || { echo "$1" && return; }
@@ -64,12 +64,14 @@ model_of() {
     esac
 }
 
-# Names the captures to replay. The code runs with pages of 4 KiB, so it cannot mount larger blocks.
+# Prints the names of the captures to replay. The code runs with pages of 4 KiB, so it cannot mount a file system with
+# larger blocks.
 names() {
     awk '($1 == "capture" && $5 != "pages-of-64k") || $1 == "recorded" { print $2 }' "$top_dir/traces/MANIFEST"
 }
 
-# hashes NAME POLICIES: prints "recorded RELEASE HASH", and a line "POLICY HASH DECISIONS" for each policy.
+# hashes NAME POLICIES: replays a capture. Prints "recorded RELEASE HASH", and a line "POLICY HASH DECISIONS" for each
+# policy.
 hashes() {
     "$e4replay" replay "$top_dir/traces/$1.e4c" -p "$2" --force --no-progress --json - 2>"$E4R_LAB/drift/log" >"$E4R_LAB/drift/json" ||
         { cat "$E4R_LAB/drift/log" >&2 && die "$1: replaying it failed"; }
@@ -85,7 +87,7 @@ for one in "${given[@]}"; do
     [ -n "${releases[-1]}" ] || die "$one: is not a kernel of e4replay"
 done
 
-# row NAME: prints the capture's line.
+# row NAME: prints the capture's line of the table.
 row() {
     local name=$1 policies='' i line kernel short model hash count recorded found worst=0
     for i in "${!kernels[@]}"; do
@@ -100,7 +102,7 @@ row() {
     short=${kernel%%-*}
     line="| $name | $short |"
     for i in "${!kernels[@]}"; do
-        # Policies are printed in the order of -p.
+        # `hashes` prints the policies in the order of -p.
         read -r _ hash count < <(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))p")
         model=$(awk -v model="$(model_of "${releases[i]}")" '$1 == model { print $2 }' <<<"$found")
         if [ "$hash" = "$recorded" ]; then line+=" **${hash:0:8}**"; else line+=" ${hash:0:8}"; fi
@@ -121,7 +123,7 @@ row() {
 lines=$(mktemp "$E4R_LAB/drift.XXXXXX")
 as_model=$(mktemp "$E4R_LAB/drift.XXXXXX")
 trap 'rm -f "$lines" "$as_model"' EXIT
-# The last line: the number of captures, and of decisions, on which model and code agree.
+# Prints the last line: the number of captures and of decisions on which model and code agree.
 totals_of() {
     local i
     printf '| as the model: captures, decisions | |'

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Takes captures of the extent status trees and their shrinker in guests, and runs `e4replay shrinker --verify`
-# on each. Prints a table.
+# Records the extent status trees and their shrinker in guests. Runs `e4replay shrinker --verify` on each capture, and
+# prints a table.
 #
 # Usage: es-agree.sh [--kernel base|SERIES] [--recorded MODEL] [--seed N] [-o DIR] [SHAPE...]
 #        es-agree.sh --list
-#   --recorded   the shrinker model of that kernel (default: round-robin)
-#   -o DIR       default: $E4R_LAB/es-captures; without -o, traces of shapes that agree are removed
+#   --recorded   the model of the shrinker in that kernel (default: round-robin)
+#   -o DIR       directory of the traces (default: $E4R_LAB/es-captures); without -o, traces that agree are removed
 #
 # Exit status 3 if anything differs.
 # shellcheck source=kernel/lab/lib/common.sh
@@ -18,7 +18,8 @@ source "$lab_dir/lib/kinds.sh"
 # shellcheck source=kernel/lab/lib/jobs.sh
 source "$lab_dir/lib/jobs.sh"
 
-# Lists the shapes: NAME | start image | mount options | memory | KiB of it for the trace buffer | program and arguments
+# Lists the shapes: NAME | start image | mount options | memory | size of the trace buffer in KiB | program and
+# arguments
 shapes() {
     cat <<'SHAPES'
 churn | plain-1g | defaults | 1500M | 400000 | churn --ops 12000 --mix wide

@@ -6,15 +6,16 @@
 #        fetch.sh --tree DIR [--as NAME] [--again]
 #   --base    which kernel (default: 6.1). The tree of 6.1 is called "base", the others by number
 #   --tree    copies the kernel sources in DIR; DIR itself stays unchanged
-#   --as      the name of its tree here (default: its series, such as 5.10)
-#   --again   start over even if a tree exists, for example after apt installed a newer version
+#   --as      the name of the copied tree in the lab (default: its release series, such as 5.10)
+#   --again   start over even if the tree exists, for example after apt has installed a newer version
 #
-# 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from Debian's
-# archive, and apt checks them against its keys; nothing is installed. 6.12 comes from bookworm's security
-# suite, 7.3 from trixie's backports, through the mirrors in the machine's apt configuration. $E4R_DEBIAN and
+# 6.1 comes from the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from Debian's
+# archive, and apt checks the archive's signatures. They are not installed. 6.12 comes from bookworm's security suite,
+# 7.3 from trixie's backports, through the mirrors in the machine's apt configuration. $E4R_DEBIAN and
 # $E4R_DEBIAN_SECURITY name other mirrors.
 #
-# kernel/PINS names the tested versions; another version is a warning. Refused versions are an error.
+# kernel/PINS names the tested versions and the refused versions. A refused version is an error. A version that is in
+# neither list causes a warning.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/archive.sh
@@ -55,7 +56,7 @@ commit_sources() {
     git -C "$1" commit -q -m "$2"
 }
 
-# ---- Any tree.
+# ---- Copies of other trees (--tree).
 
 if [ -n "$source" ]; then
     need git make tar
@@ -128,7 +129,7 @@ download() {
 
 # ---- All Debian kernels.
 
-# The version of the package from which a tree was unpacked: the last word of its commit's subject.
+# Prints the version of the package from which a tree was unpacked. It is the last word of the commit's subject.
 unpacked_version() {
     local version
     version=$(git -C "$1" log -1 --format=%s base)
@@ -142,7 +143,7 @@ pinned() {
     awk -v package="$package" '$1 == package { print $2 }' "$kernel_dir/PINS"
 }
 
-# check_version VERSION REMEDY: fails for a refused version, warns about an unpinned version.
+# check_version VERSION REMEDY: fails if kernel/PINS refuses the version. Warns if it does not name the version.
 check_version() {
     local reason
     reason=$(awk -v package="$package" -v version="$1" '

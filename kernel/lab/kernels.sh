@@ -5,10 +5,10 @@
 #
 # Usage: kernels.sh [--kernels "TREE..."] [--seed N] [--again] [-o DIR] [--into FILE] KIND...
 #   --kernels "..."   default: "base all 6.12 7.3"; the capture of the first one is replayed
-#   --seed N          default: 1w; "Nw": mb_groups is read first
+#   --seed N          default: 1w; "Nw" means that mb_groups is read first
 #   --into FILE       also puts the table between "<!-- kernels -->" and "<!-- end -->" of FILE
 #
-# Prints a Markdown table. A cell is the kernel's count, followed in brackets by the prediction if it differs.
+# Prints a Markdown table. A cell shows the kernel's count. If the prediction differs, it follows in brackets.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -29,11 +29,11 @@ done
 if [ ${#kinds[@]} = 0 ] || [ ${#trees[@]} -lt 2 ]; then usage; fi
 prepare_captures
 
-# cells KIND TREE...: makes table lines from "SIDE NAME VALUE" lines; SIDE is live/TREE or a policy.
+# cells KIND TREE...: reads "SIDE NAME VALUE" lines and prints lines of the table. SIDE is live/TREE or a policy.
 cells() {
     awk -v kind="$1" -v trees="${*:2}" -v policies="$(for tree in "${@:2}"; do policy_of_tree "$tree"; done |
         paste -sd' ')" '
-        # A figure is the sum of the counters that match its pattern.
+        # Returns a figure: the sum of the counters that match the pattern.
         function of(side, pattern,   sum, key, part) {
             sum = 0
             for (key in value) {

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Computes the effect of the allocator's knobs offline from captures of one kernel: order lists or walking, the
-# number of groups to walk first, the trimming of goals, the number of stream goals.
+# Computes the effect of the allocator's knobs, by replays of captures of one kernel. The knobs are order lists or
+# walking, the number of groups to walk first, the trimming of goals, and the number of stream goals.
 #
 # Usage: knobs.sh [--kernel TREE] [--seed N] [--again] [-o DIR] [--into FILE] [TABLE...]
 #   --kernel TREE   kernel of the captures (default: base)
-#   --seed N        default: 1w; "Nw": mb_groups is read first
+#   --seed N        default: 1w; "Nw" means that mb_groups is read first
 #   --into FILE     also puts each table between "<!-- knobs TABLE -->" and "<!-- end -->" of FILE
 #   TABLE           lists, walk, trim, streams (default: all)
 #
-# Prints Markdown tables. A cell is "groups considered / extents scanned / free extents at the end",
-# and with streams also the extents of all files.
+# Prints Markdown tables. A cell shows "groups considered / extents scanned / free extents at the end". The table
+# "streams" also shows the extents of all files.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -31,15 +31,15 @@ done
 [ ${#wanted[@]} -gt 0 ] || wanted=(lists walk trim streams)
 prepare_captures
 
-# Take each capture only once, even with --again.
+# With --again, take each capture again only once.
 declare -A taken=()
 capture() {
     [ -n "${taken[$1]:-}" ] || taken[$1]=$(take "$1" "$tree")
     name=${taken[$1]}
 }
 
-# cells POLICY,... NAME=VALUE...: prints " figures |" for each policy, from replays of the capture $name.
-# $cell is the jq expression for the figures of a run.
+# cells POLICY,... NAME=VALUE...: replays the capture $name and prints " figures |" for each policy. $cell is the jq
+# expression for the figures of a replay.
 cells() {
     local policies=$1 set=()
     shift

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Prepares the mails of a series, and does all checks except sending them (kernel/docs/posting.md).
+# Prepares the mails of a series and checks them, but does not send them (kernel/docs/posting.md).
 #
 # Usage: mail.sh [--from "NAME <ADDRESS>"] [--signoff] [-v N] [--rfc] [--tree DIR] [-o DIR] SERIES
 #        mail.sh --list
 #   SERIES     one of kernel/series/mail, such as 7.3-dio-overwrite
 #   --from     the person who posts; replaces the placeholder in the From header
 #   --signoff  adds that person's Signed-off-by to each patch. Nobody else may use this option
-#   -v, --rfc  passed to git format-patch
+#   -v, --rfc  are passed to git format-patch
 #   --tree     a clone of the tree to post against, at the commit to post against. Default: the lab's tree,
 #              whose base commit exists only there
 #   -o         where to put the mails (default: $E4R_LAB/mail/SERIES)
 #
-# Applies the patches without fuzz, and runs checkpatch. Writes the mails, with cover letter and base-commit, and
-# the recipients that get_maintainer.pl names. Runs git send-email --dry-run. Lines that begin with "[FILL IN"
-# must be replaced before sending; the last lines count them.
+# Applies the patches without fuzz, and runs checkpatch. Writes the mails, with a cover letter and the base commit, and
+# a list of the recipients that get_maintainer.pl names. Runs git send-email --dry-run. Lines that begin with "[FILL IN"
+# must be replaced before sending. The last lines of the output count them.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/series.sh
@@ -53,7 +53,7 @@ out=${out:-$E4R_LAB/mail/$name}
 "$lab_dir/checkpatch.sh" "$name"
 open_series "$name"
 
-# of TOPICS: prints the patches of topics, in the order of the series.
+# of TOPICS: prints the patches of these topics, in the order of the series.
 of() {
     local patch
     while read -r patch; do
@@ -101,7 +101,7 @@ git -C "$tree" "${identity[@]}" format-patch -q "${cover[@]}" "${format[@]}" --b
         !body && folded && /^ / { next } { folded = 0 } /^$/ { body = 1 } { print }' "$mail" >"$work/mail"
     cat "$work/mail" >"$mail"
 done
-# Recipients can use a base commit only if it is in a public tree.
+# A base commit is useful to recipients only if it is in a public tree.
 if [ -z "$target" ]; then
     sed -i "s/^base-commit: .*/[FILL IN the base: use --tree. Made for $(git -C "$tree" log -1 --format=%s base)]/" \
         "$out"/*.patch
@@ -114,8 +114,8 @@ for topic in ${mailed//,/ }; do
 done
 if [ ${#cover[@]} -gt 0 ]; then
     [ -n "$letter" ] || die "$mailed has several patches and no cover letter"
-    # Take the subject, which may be folded, and the text from the letter. git format-patch has made a new list of
-    # files.
+    # Take the subject, which may be folded, and the text from the letter. Take the list of files from git format-patch,
+    # which has made a new one.
     awk -v letter="$letter" -v origin="$origin" '
         BEGIN {
             while ((getline line < letter) > 0) {

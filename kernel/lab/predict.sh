@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests predictions of another kernel. For each kind, it takes captures of both kernels on the same start image
-# with the same workload. It runs `e4replay replay` on the first under the policy of the second, and compares
-# the result with the second kernel's own mb_stats, and e2freefrag of its end state.
+# Tests predictions of another kernel. For each kind, it takes a capture of both kernels on the same start image with
+# the same workload. It replays the first kernel's capture under the policy of the second kernel. It compares the result
+# with the second kernel's own mb_stats, and with e2freefrag's view of its end state.
 #
 # Usage: predict.sh [--from base|6.12|7.3|SERIES] [--to base|6.12|7.3|SERIES] [--seed N] [--again]
 #                   [-o DIR] [--into FILE] KIND...
 #   --from TREE       the recorded kernel (default: base)
 #   --to TREE         the kernel to predict (default: all)
-#   --seed N          default: 1w; "Nw": mb_groups is read first
+#   --seed N          default: 1w; "Nw" means that mb_groups is read first
 #   --into FILE       also puts the table between "<!-- predict FROM TO -->" and "<!-- end -->" of FILE
 #
-# Prints a Markdown table; the first column of figures is the recorded kernel's. Exit status 3 if a figure is off by
-# more than 5 % and by more than one or two searches account for (5 hits, 20 extents or groups): the two kernels'
-# workloads may differ by one search.
+# Prints a Markdown table, whose first column of figures shows the recorded kernel. Exit status 3 if a predicted figure
+# differs by more than 5 % and by more than one or two searches can explain (5 hits, 20 extents or groups). The
+# workloads of the two kernels may differ by one search.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Property test: random geometry, tunables, mount options and workload -> capture -> verify.
+# Draws kinds of captures with random geometry, tunables, mount options and workload. Takes a capture of each, and
+# verifies it.
 #
 # Usage: random.sh [-n N] [--seed S] [--kernel base|SERIES] [-p POLICY] [-o DIR]
-#   -n N      number of kinds to draw (default: 5)
+#   -n N      number of kinds (default: 5)
 #   --seed S  seed of the first kind; later kinds use S+1, S+2, ... (default: from the clock; always printed)
-#   --kernel, -p   as for agree.sh; mount options and knobs that the kernel lacks are left out
-#   -o DIR    default: $E4R_LAB/random; captures that agree are removed, the others stay
+#   --kernel, -p   as for agree.sh; a kind has no mount option or knob that the kernel lacks
+#   -o DIR    keeps the captures that disagree (default: $E4R_LAB/random)
 #
-# Prints agree.sh's table. Exit status 3 if a decision differs: then DIR/SEED.kind is the random kind, and
-# `E4R_KINDS=DIR/SEED.kind lab agree -o DIR random-SEED` repeats the capture.
+# Prints agree.sh's table. Exit status 3 if a decision differs. In this case DIR/SEED.kind describes the random kind,
+# and `E4R_KINDS=DIR/SEED.kind lab agree -o DIR random-SEED` repeats the capture.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -89,7 +90,7 @@ draw() {
         mix = indirect ? "indirect" : one_of("basic holes direct append wide wide")
         largest = one_of("256K 1M 2M 4M 8M")
         files = one_of("50 200 400")
-        # A kind may run out of space, but it should not spend its time waiting for commits to free space.
+        # A workload may run out of space, but it should not spend its time waiting for commits to free space.
         while (files > 10 && files * (largest + 0) * (largest ~ /M/ ? 1048576 : 1024) > 8 * bytes)
             files = int(files / 2)
         printf "kind random-%s\n  size %dK\n  mke2fs -b %d%s%s\n", seed, bytes / 1024, block,
@@ -120,7 +121,7 @@ for ((i = 0; i < count; ++i)); do
     for word in $(lacking_of_kind "$tree" "random-$this"); do sed -E -i "s/[ ,]$word(=[^ ,]*)?//" "$kinds_table"; done
     status=0
     E4R_KINDS=$kinds_table "$lab_dir/agree.sh" "${agree[@]}" -o "$out" "random-$this" >"$out/$this.table" || status=$?
-    sed -i '/^| \*\*/d' "$out/$this.table" # no total for a single capture
+    sed -i '/^| \*\*/d' "$out/$this.table" # a single capture needs no row of totals
     if [ "$i" = 0 ]; then cat "$out/$this.table"; else tail -n +3 "$out/$this.table"; fi | tee -a "$lines"
     if [ $status = 0 ]; then rm -f "$out/random-$this-"* "$out/$this.kind" "$out/$this.table"; fi
     if [ $status -gt $worst ]; then worst=$status; fi

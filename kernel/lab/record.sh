@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Records mounted, aged and busy file systems with `e4replay record` in a guest, and runs `e4replay verify` on
-# each recording: one table for docs/recording.md.
+# Records mounted, aged and busy file systems with `e4replay record` in a guest. Runs `e4replay verify` on each
+# recording, and prints one table for docs/recording.md.
 #
 # Usage: record.sh [--kernel base|SERIES] [--target uml|qemu] [--seed N]... [--for TIME] [--again]
 #                  [--into FILE] [--record OPTIONS] [KIND...]
-#   --target qemu     a guest with two CPUs (default: uml, with one)
+#   --target qemu     use a guest with two CPUs (default: uml, which has one CPU)
 #   --for TIME        how long to record (default: 3s)
 #   --record OPTIONS  more options for `e4replay record`, such as "--settle"
 #   --again           record again even if a capture exists
 #   --into FILE       also puts the table between the lines "<!-- record TREE -->" and
 #                     "<!-- end -->" of a Markdown file
 #
-# The kinds are those of kernel/lab/kinds.table; default: about twenty of them. Exit status 3 if less than 90 %
-# of any capture's decisions agree.
+# The kinds are in kernel/lab/kinds.table; the default is about twenty of them. Exit status 3 if less than 90 % of any
+# capture's decisions agree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -57,7 +57,7 @@ e4replay=$(project_build)/tools/e4replay
 out=$E4R_LAB/recorded
 mkdir -p "$out"
 
-# take KIND SEED FILE: records the kind in a guest into FILE.
+# take KIND SEED FILE: runs the kind in a guest and records it into FILE.
 take() {
     local work
     work=$(new_run "record-$1")

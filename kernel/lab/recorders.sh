@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Records one run by trace-cmd and by tracefs at the same time. e4replay must read the same events from the recording,
-# from its report and from tracefs's text, and its model must agree with every decision in them.
+# Records one run with trace-cmd and tracefs at the same time. e4replay reads three traces: trace-cmd's recording, the
+# text that `trace-cmd report` prints, and tracefs's text. All three must have the same events, and the model must agree
+# with every decision in them.
 #
 # Usage: recorders.sh [--kernel base|SERIES] [-p POLICY] [--target uml|qemu] [--events "-e ..."]
-#   -p POLICY  the policy of that kernel (default: legacy)
+#   -p POLICY  the policy that models the kernel (default: legacy)
 #   --events   events for trace-cmd (default: -e ext4 -e jbd2)
 #
-# Prints a line for each of the three. Fails if events differ or if a decision differs from the kernel's. tracefs's
-# events may differ in their times, because each buffer has its own, and tracefs may have more events at the end,
-# because it is closed last.
+# Prints a line for each trace. Fails if events differ, or if a decision differs from the kernel's. The times of
+# tracefs's events may differ from trace-cmd's, because each trace buffer records its own times. tracefs may have more
+# events at the end, because it is closed last.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -41,7 +42,7 @@ image=$(start_image "$(job_field "$lab_dir/jobs/recorders.sh" image)" 1)
 # -N disables plugins, -t prints all digits of the time.
 trace-cmd report -N -t -i "$run/run.dat" >"$run/run.txt" 2>/dev/null
 
-# events FILE [times]: the events of the kinds recorded by tracefs, as text, with or without times.
+# events FILE [times]: prints the events of the kinds that tracefs recorded, as text, with or without times.
 events() {
     "$e4replay" trace convert "$1" "$run/events.txt" >/dev/null
     grep -v -e '^#' -e ext4_es_ -e ext4_mballoc_discard -e ext4_mb_bitmap_load "$run/events.txt" |

@@ -3,11 +3,11 @@
 # Unpacks a root directory for guests of another architecture: a minimal Debian 12.
 #
 # Usage: root.sh [--target arm64] [--again]
-#   --again   start over, even if it exists
+#   --again   start over, even if the directory exists
 #
-# apt downloads packages from Debian's archive and checks them against its keys. They are unpacked under
-# $E4R_LAB/root-arm64, not installed, and their scripts do not run. Guests of uml and qemu use the machine's own
-# root.
+# apt downloads packages from Debian's archive and checks them against its keys. The packages are unpacked under
+# $E4R_LAB/root-arm64. They are not installed, and their scripts do not run. Guests of uml and qemu use the machine's
+# own root.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/archive.sh
@@ -25,12 +25,12 @@ while [ $# -gt 0 ]; do
 done
 [ "$target" = arm64 ] || die "target '$target' needs no root of its own: only arm64 does"
 
-# The programs of guest/init, guest/lib.sh and the jobs. apt adds their dependencies.
+# The packages with the programs that guest/init, guest/lib.sh and the jobs run. apt adds the packages' dependencies.
 packages=(bash coreutils dash e2fsprogs findutils fsmark grep mawk mount procps sed util-linux)
 root=$(root_of "$target")
 store=$E4R_LAB/packages/root-$target
 
-# Tell dpkg that nothing is installed, and that the architecture is the target's.
+# Make apt assume that nothing is installed, and that the architecture is the target's.
 foreign=(-o APT::Architecture="$target" -o APT::Architectures="$target"
     -o Dir::State::status="$store/status" -o Dir::Cache::Archives="$store/archives"
     -o Debug::NoLocking=1 --no-install-recommends)
@@ -45,7 +45,7 @@ download() {
         die "Debian's archive has not all of: ${packages[*]}"
 }
 
-# The packages' scripts do not run, so make their links here.
+# The packages' scripts do not run, so make the symbolic links of the scripts here.
 unpack() {
     local into=$1 deb dir
     mkdir -p "$into"/usr/{bin,sbin,lib} "$into"/{dev,proc,sys,mnt,tmp,run,root}

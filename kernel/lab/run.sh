@@ -6,14 +6,14 @@
 #               [--image KIND | --disk FILE...] [--seed N] [--no-trim] [--set NAME=VALUE]... [--append WORDS]
 #        run.sh --list
 #   --cpus  CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
-#   --append  arguments of the kernel, such as time-travel=inf-cpu (uml)
+#   --append  more arguments for the kernel, such as time-travel=inf-cpu (uml)
 #   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps all writes. Repeat it for
 #           more disks
 #   --no-trim  the disk offers no discard and no write-zeroes request, so zeros are written as data (uml)
 #   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
 #
-# Fails if the guest exceeds the job's time limit, leaves no completion marker, ran another kernel, or has a
-# warning, lockdep report, hung task or ext4 error in its log.
+# Fails if the guest exceeds the job's time limit, leaves no completion marker, or ran another kernel. Also fails if its
+# log has a warning, a lockdep report, a hung task or an ext4 error.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

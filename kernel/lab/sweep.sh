@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs a job on one kernel with several values of a variable, in turn, and shows the median and range of its
+# Runs a job on one kernel with each of several values of a variable in turn. Shows the median and range of the job's
 # figures for each value.
 #
 # Usage: sweep.sh JOB --set NAME=VALUE... --values "A B ..." [-n N] [--kernel K] [--variant V]
 #                 [--figures "F G ..."] [--svg FILE] [-o FILE]
 #        sweep.sh --from FILE [--figures "F G ..."] [--svg FILE] [--across NAME]
-#   --set NAME=...@...   @ is replaced by the value; other settings as for run.sh
+#   --set NAME=...@...   @ is replaced by the value; settings without @ work as for run.sh
 #   -n N        runs with each value (default: 3); each turn runs all values
-#   --figures   the figures to show (default: all); --svg draws a panel for each
+#   --figures   the figures to show (default: all)
+#   --svg FILE  draws a panel for each of these figures
 #   --across    label of the values in the drawing (default: the name before @ in --set)
-#   -o FILE     every number, as "VALUE TURN FIGURE NUMBER" lines; --from reads such a file
+#   -o FILE     writes every number as a "VALUE TURN FIGURE NUMBER" line; --from reads such a file
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

@@ -10,23 +10,24 @@
 #        xfstests.sh --from FILE
 #   KERNEL         a series such as all or 7.3-all; --base: the kernel to compare with (default: its stock kernel)
 #   --xfstests     a checkout of https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git (default:
-#                  $E4R_XFSTESTS). It stays unchanged: a copy is built, with the tests of kernel/xfstests
+#                  $E4R_XFSTESTS). It stays unchanged: the tests of kernel/xfstests are added to a copy
 #   -g, -x         groups to include and to exclude, separated by commas (default: -g quick); quick+punch means
 #                  the tests that are in both groups
-#   --tests        tests by name or pattern, such as "ext4/001 generic/00?"; those of -g too, if -g is given
+#   --tests        names or patterns of tests, such as "ext4/001 generic/00?"; with -g, the tests of its groups, too
 #   --config       geometries of the file systems on both disks, tested in turn (default: 4k)
 #   -n N           runs of each test on each kernel (default: 3); a test that neither kernel can run is not repeated
 #   --repeat       differing: repeat only tests that failed or differed in the first run
-#   --stock        failed: the stock kernel runs only tests that the patched kernel did not pass, or passed with
+#   --stock        failed: the stock kernel runs only the tests that the patched kernel failed, or passed with
 #                  trouble in its kernel log. That is enough to find new failures, in half the time
 #   --together     run both kernels at the same time: each test runs in two guests at once
-#   -j N           N tests at the same time (default: 1), in guests of 1.5 GiB of memory. With target uml each has one
-#                  CPU, in turn. With fewer CPUs than guests, tests that measure time are disturbed
+#   -j N           runs N tests at the same time (default: 1), in guests with 1.5 GiB of memory. With target uml,
+#                  each guest uses one CPU of this machine. If several guests share a CPU, tests that measure
+#                  time may fail
 #   --size         size of each of the two disks
 #   --limit S      time limit of a test in seconds, multiplied for slow targets (default: 600)
 #   --per-guest N  tests in one guest (default: 20)
 #   --time S       start no guest after S seconds; the remaining tests are "not reached"
-#   --list         names the tests
+#   --list         prints the names of the tests
 #   -o FILE        store every result: "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", separated by tabs;
 #                  --continue continues an existing FILE
 #   --from FILE    print the tables of such a FILE, without guests
@@ -242,8 +243,8 @@ wanted() {
         }' "$collected"
 }
 
-# spare CONFIG ROUND TEST...: marks tests that need no stock kernel as "spared" in this round. Prints the
-# others.
+# spare CONFIG ROUND TEST...: marks the tests that the stock kernel need not run as "spared" in this round. Prints the
+# other tests.
 spare() {
     awk -F'\t' -v c="$1" -v r="$2" -v tests="${*:3}" '
         /^#/ || $1 != c || $4 != r { next }
@@ -261,14 +262,14 @@ spare() {
 
 # ---- Guests.
 
-# watch RUN: waits until the guest has ended, or ends it. If it did not end by itself, $ended says why.
+# watch RUN: waits until the guest has ended. Ends it if it hangs or exceeds a limit; then $ended has the reason.
 watch() {
     local log=$1/log silent
     ended=
     while kill -0 "$guest_pid" 2>/dev/null; do
         silent=$(($(date +%s) - $(stat -c %Y "$log")))
         if grep -q '^xfstests: limit ' "$log"; then
-            sleep 10 # lets it write the rest of its output
+            sleep 10 # lets the guest write the rest of its output
             ended="limit"
         elif [ $silent -gt $((limit + 120)) ]; then
             ended="the guest hung: no word for $silent s"
@@ -296,7 +297,8 @@ what_ended() {
     fi
 }
 
-# one_guest SIDE CONFIG ROUND TEST...: runs in one guest as many of the tests as it may. Leaves the rest in $left.
+# one_guest SIDE CONFIG ROUND TEST...: runs tests in one guest, at most as many as one guest may run. Leaves the
+# remaining tests in $left.
 one_guest() {
     local side=$1 config=$2 round=$3 tree=${trees[$1]} run release test result seconds reason word failed=0
     shift 3
@@ -305,7 +307,8 @@ one_guest() {
     empty_disks "$run" "$size" "$size"
     MEM=$(job_field "$job" mem)
     APPEND="log_buf_len=4M"
-    # A test spends most of its time starting programs. seccomp makes that cheaper; 6.1 and 6.12 do not have it.
+    # A test spends most of its time starting programs. User Mode Linux starts them faster with seccomp, which 6.1 and
+    # 6.12 do not support.
     case $target-$(base_of "$tree") in uml-7.*) APPEND+=" seccomp=auto" ;; esac
     if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     VARS=("SLOW=$slow" "XFSTESTS=$copy" "TESTS=$*" "MKFS=$(mkfs_of "$config")" "MOUNT=$mount" "LIMIT=$limit")
@@ -339,7 +342,7 @@ spent() {
     [ -n "$budget" ] && [ $SECONDS -ge "$budget" ]
 }
 
-# run_tests SIDE CONFIG ROUND TEST...: runs the tests in as many guests as needed.
+# run_tests SIDE CONFIG ROUND TEST...: runs all of the tests, in one guest after the other.
 run_tests() {
     left=("${@:4}")
     while [ ${#left[@]} -gt 0 ] && ! spent; do
@@ -348,15 +351,15 @@ run_tests() {
     done
 }
 
-# one_side SIDE CONFIG ROUND TEST...: runs the tests that have not run yet.
+# one_side SIDE CONFIG ROUND TEST...: runs those tests on one kernel that have not run in this round yet.
 one_side() {
     local now
     mapfile -t now < <(wanted "$2" "$3" "$1" "${@:4}")
     run_tests "$1" "$2" "$3" "${now[@]}"
 }
 
-# patched_first CONFIG ROUND TEST...: runs the patched kernel, and then stock with the tests that are not spared.
-# Which tests are spared depends on all results of the patched kernel.
+# patched_first CONFIG ROUND TEST...: runs all tests on the patched kernel, and then the tests that are not spared on
+# the stock kernel. This order is needed because the results of the patched kernel decide which tests are spared.
 patched_first() {
     local doubtful
     one_side patched "$@"
@@ -365,14 +368,15 @@ patched_first() {
     one_side stock "$1" "$2" "${doubtful[@]}"
 }
 
-# in_turn CONFIG ROUND TEST...: runs one kernel after the other. Stock runs first in every odd round.
+# in_turn CONFIG ROUND TEST...: runs the tests on one kernel and then on the other. In odd rounds, the stock kernel is
+# first.
 in_turn() {
     local side sides=(stock patched)
     if [ $(($2 % 2)) = 0 ]; then sides=(patched stock); fi
     for side in "${sides[@]}"; do one_side "$side" "$@"; done
 }
 
-# lane COMMAND...: runs the command in a parallel shell.
+# lane COMMAND...: starts a lane: a shell that runs the command in parallel with this shell.
 lane() {
     (
         lanes=()
@@ -408,7 +412,7 @@ if [ "$side_by_side" -gt ${#all[@]} ]; then side_by_side=${#all[@]}; fi
 share=$(((${#all[@]} + side_by_side - 1) / side_by_side))
 if [ $share -lt "$per_guest" ]; then per_guest=$share; fi
 
-# run_all: runs the tests that no other lane has begun.
+# run_all: takes a batch of tests that no lane has begun, runs all of its rounds, and continues with the next batch.
 run_all() {
     local config first round begun
     for config in ${configs//,/ }; do
@@ -425,8 +429,8 @@ run_all() {
     done
 }
 
-# run_lane NUMBER: runs one of several lanes, on one CPU with uml: User Mode Linux and its programs switch faster if
-# they share a CPU.
+# run_lane NUMBER: runs one of several lanes. A uml lane uses one CPU, because User Mode Linux switches to its programs
+# faster on the same CPU.
 run_lane() {
     local cpus
     if [ "$target" = uml ]; then
