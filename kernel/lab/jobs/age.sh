@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Runs the operations of `e4replay age` on a mounted file system (kernel/lab/age.sh).
-#   STEP=prepare   makes FILES empty files in DIRS directories; their inodes go to `slots`
-#   STEP=run       runs SCRIPT with nodelalloc, every buddy loaded, and no commits except those of the script
+#   STEP=prepare   makes FILES empty files in DIRS directories, and writes their inode numbers to `slots`
+#   STEP=run       runs SCRIPT with nodelalloc; loads every buddy first; only the script causes commits
 # timeout: 900
 if [ "$STEP" = prepare ]; then
     mount_disk noinit_itable

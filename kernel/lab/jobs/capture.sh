@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records one workload from before mount until after sync. The files $NAME.* are those that capture.sh describes. The
-# host sets NAME, MOUNT, KNOBS, RUN (program and arguments) and PRE (1: load all groups first).
+# Records one workload from before mount until after sync, into the files $NAME.* that kernel/lab/capture.sh describes.
+# The host sets NAME, MOUNT, KNOBS, RUN (program and arguments) and PRE (1: load all groups first).
 discards=
 if [[ ,$MOUNT, == *,discard,* || $RUN == *--fitrim* ]]; then
-    # The device completes a discard at once, so its sender does not wait.
+    # The device completes a discard at once, so the thread that sends it does not wait.
     discards=1
     image=$DISK
     # shellcheck source=kernel/lab/guest/null_blk.sh

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: every mix of operations in several threads, with mb_optimize_scan on and off. The contents must be right
-# before and after a remount, and e2fsck must be clean.
+# Correctness: every mix of churn's operations in several threads, with mb_optimize_scan on and off. Files must have the
+# right contents before and after a remount, and e2fsck must find nothing.
 # image: plain-4g
 # timeout: 900
 for scan in 1 0; do

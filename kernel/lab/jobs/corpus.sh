@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records a program on the disk. The host sets E4REPLAY, MOUNT (options), COMMAND (quoted words, of which RUN is
-# replaced by the program's directory) and OUT (the capture).
+# Runs a program on the disk and records it. The host sets E4REPLAY, MOUNT (options), COMMAND (quoted words; the word
+# RUN is replaced by the program's directory) and OUT (the capture).
 mount_disk "$MOUNT"
 mkdir "$FS/run"
 sync -f "$FS"

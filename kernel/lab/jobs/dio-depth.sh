@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: direct writes per second to one file, and their latency, on a disk (null_blk, in memory) that takes a
-# fixed time per request, for any number of requests at once.
+# Figures: direct writes per second to one file, and their latency. The disk (null_blk, in memory) takes the same time
+# for each request, even if it handles many requests at once.
 #   NSEC=1000000         nanoseconds per request
 #   WRITES="--size 2048 ..."    options of kernel/lab/workloads/diodepth
 #   GEOMETRY="-b 4096"   options of mke2fs
 #   MOUNT=...            mount options
-# With a stopped clock (`--append time-travel=inf-cpu`), the figures are the same from run to run. They show the
-# number of writes in flight without CPU costs.
+# With `--append time-travel=inf-cpu`, the clock stands still while the guest computes. Then every run gives the same
+# figures, which depend only on the number of writes in flight and not on the CPU.
 # mem: 3G
 # timeout: 600
 # shellcheck source=kernel/lab/guest/null_blk.sh

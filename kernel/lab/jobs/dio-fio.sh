@@ -7,9 +7,9 @@
 #   DEPTH=256        writes in flight per thread
 #   RUNTIME=5        seconds of measuring
 #   QUEUE=2048       requests that the disk handles at a time
-#   RW=write         or randwrite
+#   RW=write         fio's rw: write or randwrite
 #   SIZE=256m        size of the file
-#   LAY=1m           bytes per write when the file is laid out
+#   LAY=1m           bytes per write when the job first makes the file
 # mem: 3G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh

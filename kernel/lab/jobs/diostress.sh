@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Correctness: many concurrent direct writes of any size, even smaller than a block, together with all other operations
-# that change a file. Every sector is compared with a model, also after a remount, and e2fsck must be clean. The
-# configurations are blocks of 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, several files
-# at once, a disk that refuses some sectors, a disk that handles one request at a time, and on that disk one thread that
-# writes at the end of the file.
-#   SECONDS_EACH=16      per configuration; half of it for the -tail configurations
-#   CONFIGS="1k 4k"      some of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-errors
+# that change a file. Every sector is compared with a model, also after a remount, and e2fsck must find nothing. The
+# configurations 1k, 2k and 4k have blocks of this size. The others have nodelalloc, a file without extents, clusters of
+# 16 blocks, several files at once, a disk that refuses some sectors, and a disk that handles one request at a time
+# (-queue). In the configurations -tail, a single thread writes to that last disk, at the end of the file.
+#   SECONDS_EACH=16      seconds per configuration; a -tail configuration takes half of this time
+#   CONFIGS="1k 4k"      configurations among 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-errors
 #                        4k-queue 1k-tail 2k-tail 4k-tail (default: all)
-#   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
+#   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more options for diostress)
 #   NSEC=200000          nanoseconds of null_blk per request
 #   DEVICE=disk          the disk under test (--image) instead of null_blk
 # mem: 768M
@@ -17,15 +17,15 @@
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
 
-# make_disk N: makes a memory disk that takes a fixed time per request and handles N requests at once. With a small N,
-# the I/O scheduler holds the other requests and sorts them, so they are not handled in the order of submission.
+# make_disk N: makes a memory disk that takes a fixed time per request and handles N requests at once. If N is small,
+# the I/O scheduler keeps and sorts the waiting requests, so the disk does not get them in the order of submission.
 make_disk() {
     [ "${DEVICE:-null_blk}" = null_blk ] || return 0
     make_null_blk size=256 blocksize=512 "completion_nsec=${NSEC:-200000}" "hw_queue_depth=$1" \
         max_sectors=2560
     if grep -q mq-deadline /sys/block/lab/queue/scheduler; then
         echo mq-deadline >/sys/block/lab/queue/scheduler
-        # The default is at most twice the disk's queue.
+        # By default, the scheduler's queue is at most twice as long as the disk's.
         echo 256 >/sys/block/lab/queue/nr_requests
     else
         say "no mq-deadline in this kernel: nothing is sorted"
@@ -33,7 +33,7 @@ make_disk() {
     [ -z "$nomerges" ] || echo 2 >/sys/block/lab/queue/nomerges
 }
 
-# Fills the disk with a known byte, which shows in every block that a write should have reached and did not.
+# Fills the disk with a known byte. A block that still has this byte was not written.
 soil() {
     head -c "$size" /dev/zero | tr '\0' Z |
         dd of="$DISK" bs=1M iflag=fullblock oflag=direct status=none
@@ -71,8 +71,8 @@ seconds=${SECONDS_EACH:-16}
 stress 1k 128 defaults -b 1024
 stress 2k 128 defaults -b 2048
 stress 4k 128 defaults -b 4096
-# Without delayed allocation a page's first store gives it a block that is not marked unwritten (6.1
-# ext4_page_mkwrite(), ext4_should_dioread_nolock()), so a concurrent direct read sees old data.
+# Without delayed allocation, the first store to a page allocates a block that is not marked unwritten (6.1
+# ext4_page_mkwrite(), ext4_should_dioread_nolock()), so a concurrent direct read sees old data of the disk.
 more="$ARGS --exposing 1"
 stress 4k-nodelalloc 128 nodelalloc -b 4096
 more=$ARGS
@@ -81,7 +81,7 @@ stress 4k-bigalloc 128 defaults -b 4096 -O bigalloc -C 65536
 # Each thread writes to all files, even within one batch.
 more="$ARGS --files 3 --size 1M"
 stress 4k-files 128 defaults -b 4096
-# null_blk fails whole requests, so merging would make good sectors fail.
+# null_blk fails whole requests. A merged request with a bad sector would also fail the good sectors of other requests.
 if [ "${DEVICE:-null_blk}" = null_blk ]; then
     more="$ARGS --changers 0 --bad-sectors /sys/kernel/config/nullb/lab/badblocks" nomerges=2
     stress 4k-errors 128 defaults -b 4096
@@ -89,7 +89,7 @@ fi
 more=$ARGS nomerges=
 NSEC=${NSEC:-300000}
 stress 4k-queue 1 defaults -b 4096
-# No other thread gets the inode lock between two writes of a batch.
+# With one thread, no other thread can take the inode lock between two writes of a batch.
 ENGINES=aio DEPTH=24 seconds=$(((seconds + 1) / 2))
 more+=" --threads 1 --changers 0 --readers 0 --mappers 0 --tails 60"
 stress 1k-tail 1 defaults -b 1024

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Correctness: several threads repeatedly fill the disk and make room, with mb_optimize_scan on and off. Then e2fsck
-# must be clean.
+# must find nothing.
 # image: plain-1g
 # timeout: 900
 for scan in 1 0; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Records the extent status trees and their shrinker in NAME.trace for `e4replay shrinker`, from before mount until
-# after sync. A workload runs while the reclaimable caches are dropped every PAUSE seconds.
+# after sync. While a workload runs, the job drops the reclaimable caches every PAUSE seconds.
 #   RUN="churn ..."   program and arguments
 #   PAUSE=0.3, NAME=es, MOUNT=, TRACE_KB=400000
 # image: plain-1g

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the mixes of churn while the extent status shrinker is at work. The contents of files must be right, and
-# no block may stay reserved for a delayed write that has ended. With --variant debug a kernel with es-shrinker checks
+# Correctness: the mixes of churn run while the extent status shrinker works. Files must have the right contents, and no
+# block may stay reserved for a delayed write that has ended. With --variant debug, a kernel with es-shrinker checks
 # every tree when its inode is evicted.
 # image: plain-4g
 # timeout: 900
@@ -21,7 +21,7 @@ if [ "$reclaimed" -lt 1000 ]; then
     exit 1
 fi
 sync
-# With --variant es-test, these are disagreements between the trees and the files' mapping.
+# With --variant es-test, the kernel prints such a line if a tree disagrees with the file's mapping.
 echo "es_assertions $(dmesg | grep -c 'ES [a-z]* assertion failed')" >>"$E4R_RUN/figures"
 reserved=$(cat "$(knobs)/delayed_allocation_blocks")
 if [ "$reserved" != 0 ] || dmesg | grep "reserved_data_blocks.* not cleared"; then

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the load of the posting "extents status tree shrinker improvement". fio writes 32 blocks in a row at random
-# places of sparse files, in four threads. The data exceeds the memory, so the extent status shrinker is called by
-# memory reclaim and not through drop_caches.
+# Figures: the load of the posting "extents status tree shrinker improvement". In four threads, fio writes runs of 32
+# blocks at random places of sparse files. The files have more data than the guest has memory, so memory reclaim calls
+# the extent status shrinker; drop_caches is not used.
 #   IO=192m       data written by each thread
 #   SIZE=2g       size of each file
 # image: plain-4g

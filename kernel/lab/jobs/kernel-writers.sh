@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Figures: operations per second of 1, 2, ... kernel threads, which write without system calls. Needs a kernel with
-# kernel/lab/experiments/kernel-writers.patch, on uml-smp. KIND=files: files of 64 KiB in one directory, and their
-# extents; KIND=fallocate: a file grows by 8 KiB up to 1 MiB, and is then truncated. WRITERS: the numbers of writers.
-# COUNT: operations per number of writers. The variant lockstat also gives waits for locks.
+# kernel/lab/experiments/kernel-writers.patch, on uml-smp. With KIND=files, the threads write files of 64 KiB to one
+# directory, and the job counts their extents. With KIND=fallocate, a file grows by 8 KiB at a time up to 1 MiB, and is
+# then truncated. WRITERS is a list of numbers of writers. COUNT is the number of operations for each of them. The
+# variant lockstat also measures waits for locks.
 # image: posting
 # mem: 4G
 # timeout: 900

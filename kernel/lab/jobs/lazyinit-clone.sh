@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: writes of the lazyinit thread to a disk with an existing file system (--disk), from mount to unmount:
-# until the thread has ended, or for LIFE seconds if it does not run. Any kernel.
-#   MOUNT=init_itable=0   mount options; with this default the thread does not wait between groups
-#   CONTROL="probe=1"     or state=pause: lazyinit_NAME=VALUE words, written before any group
+# Figures: the bytes that the lazyinit thread writes to an existing file system (--disk) between mount and unmount. The
+# job unmounts when the thread has ended, or after LIFE seconds if it does not run. Runs on any kernel.
+#   MOUNT=init_itable=0   mount options; with this default, the thread does not wait between groups
+#   CONTROL="probe=1"     NAME=VALUE words such as state=pause, written to lazyinit_NAME before the first group
 #   LIFE=10               minimum seconds from mount to unmount
 # timeout: 900
 # shellcheck source=kernel/lab/guest/lazyinit.sh

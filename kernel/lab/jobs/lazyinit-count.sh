@@ -18,8 +18,8 @@ expect_counts() {
 }
 
 say "at mount"
-# Periodic writeback would also write committed blocks to their place on the disk. On a slow guest that could happen too
-# early for this test, so it is switched off.
+# Periodic writeback would also write committed blocks to their place on the disk. On a slow guest, this could happen
+# before the test copies the disk, so it is switched off.
 echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 size=512M make_lazy -b 1024
 mount -o ro "$DISK" "$FS"
@@ -35,9 +35,9 @@ expect_counts "after some groups"
 expect_that "groups done" "$zeroed" -ge 5
 
 say "a journal to be replayed"
-# Makes a copy of the disk as after a crash: the flags are only in the journal. Copies the host's file, because reading
-# the disk in the guest would first write its dirty buffers. Copies only data, not holes: on a debug kernel, half a
-# gigabyte of memory use would also trigger writeback.
+# Copies the disk as it would be after a crash: the flags are only in the journal. Copies the host's file of the disk,
+# because reading the disk in the guest would first write its dirty buffers. Does not copy holes, because on a debug
+# kernel, half a gigabyte of data in memory would start writeback.
 echo >"$FS/file"
 sync "$FS/file"
 truncate -s 512M /mnt/crashed
@@ -56,12 +56,13 @@ say "after remounts"
 mount -o remount,ro "$FS"
 expect_counts "read-only again"
 before=$(lazy left)
-# Marks a group as not initialized, as if e2fsck had found a fault in its table.
+# Another program marks a group as not initialized, as e2fsck does if it finds a fault in the table.
 group=$(dumpe2fs "$DISK" 2>/dev/null |
     sed -n 's/^Group \([0-9]*\): .* \[INODE_UNINIT, BLOCK_UNINIT, ITABLE_ZEROED\].*/\1/p' | head -1)
 printf 'set_bg %s\n' "$group flags 3" "$group checksum calc" >"$TMPDIR/debugfs"
 debugfs -w -f "$TMPDIR/debugfs" "$DISK"
-# The series for 6.1 maintains a count; the series for 7.3 counts on each read.
+# The kernel does not notice that change if it maintains a count (the series for 6.1). The series for 7.3 counts the
+# groups on each read.
 if has_lazy state; then expect "left before the remount" "$(lazy left)" "$before"; fi
 mount -o remount,rw,noinit_itable "$FS"
 expect_counts "after another program"
@@ -88,7 +89,7 @@ let_go 0
 wait_until 60 all_done
 wait_until 2 state_is idle
 expect_counts "all done"
-# If no request for initialization is left, growing the file system makes one.
+# Growing the file system must start initialization again, although its earlier request has ended.
 resize2fs "$DISK" 1000M
 wait_until 60 all_done
 expect_counts "all of it"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: after an error, no group is initialized and the state is idle, whether or not initialization was paused,
-# with and without a journal. A group that could not be written is not counted, is traced with its error, and is
-# initialized after a remount.
+# Correctness: after an error, no more groups are initialized and the state is idle, with and without a journal, even if
+# initialization was paused. If a group could not be written, it is not counted, its trace event has the error, and a
+# remount initializes it.
 # image: plain-1g
 # timeout: 300
 # expected: EXT4-fs error \(device [a-z0-9-]+\): trigger_test_error:[0-9]+: comm [^:]*: provoked
@@ -51,7 +51,7 @@ for journal in has_journal ^has_journal; do
     if has_lazy state; then expect "state with $journal after an error" "${before%% *}" idle; fi
     set_lazy wait_mult 0
     wait_until 2 no_thread
-    # One more group may have been in progress.
+    # When the error occurred, the thread may have been working on one more group.
     expect_that "groups done" "$(lazy "done")" -le $(($(echo "$before" | cut -d' ' -f2) + 1))
     expect_that "groups left" "$(lazy left)" -ge 100
     repair
@@ -68,7 +68,7 @@ wait_until 60 all_done
 repair
 expect "groups marked" "$(zeroed_on_disk)" "$groups"
 
-# The thread has given up, or nothing is left.
+# Returns whether the thread has stopped, because of an error or because all groups are done.
 stopped() {
     if has_lazy state; then state_is idle; else no_thread; fi
 }

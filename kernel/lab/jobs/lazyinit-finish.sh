@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the time that the lazyinit thread takes for all groups on an idle system, and its number of cache flushes.
-# Uses the disk and the stopped clock of lazyinit-postmark. Runs on any kernel.
-#   MULT=10              multiplier
-#   CACHE=none           or null_blk or loop, as for lazyinit-postmark
-#   BARRIER=1            or 0: the mount option
+# Figures: the time that the lazyinit thread takes for all groups on an idle system, and the number of cache flushes.
+# Uses the same disk and the same stopped clock as lazyinit-postmark. Runs on any kernel.
+#   MULT=10              multiplier of the wait between groups
+#   CACHE=none           none, null_blk or loop, as for lazyinit-postmark
+#   BARRIER=1            the mount option barrier: 1 or 0
 # mem: 3G
 # timeout: 900
 # append: time-travel=inf-cpu null_blk.nr_devices=0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: lazyinit_wait_mult changes the current wait, shows the value that a remount has set, and refuses values
-# that are not numbers.
+# Correctness: a write to lazyinit_wait_mult changes the current wait, and a value that is not a number is refused. A
+# read shows the value that a remount has set.
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
@@ -16,7 +16,7 @@ for bad in -1 x 4294967296 ''; do
     fi
 done
 expect "multiplier after bad ones" "$(lazy wait_mult)" 1000000
-# A group takes at least 0.1 ms, so the wait lasts minutes.
+# A group takes at least 0.1 ms, so with this multiplier the wait lasts minutes.
 wait_until 30 at_least 1
 sleep 3
 before=$(lazy "done")
@@ -28,7 +28,7 @@ expect "multiplier of a remount without one" "$(lazy wait_mult)" 10
 set_lazy wait_mult 500000
 grep -q "$FS.*init_itable=500000" /proc/mounts
 sleep 1
-# After a change to 0 during a wait, all remaining groups are initialized at once.
+# If the multiplier changes to 0 during a wait, all remaining groups must be initialized at once.
 started=$(date +%s%N)
 set_lazy wait_mult 0
 wait_until 20 all_done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a pause survives remounts and a freeze and does not delay unmount, and resume finishes the work.
+# Correctness: remounts and a freeze do not end a pause, a pause does not delay unmount, and resume finishes the work.
 # base: 6.1
 # image: plain-1g
 # timeout: 300
@@ -18,7 +18,7 @@ expect_paused() {
 }
 
 make_lazy -b 1024
-# The start delay is random and may be zero, so pause before the start.
+# The thread starts after a random delay, which may be zero. So set the pause before the remount that starts it.
 mount -o noinit_itable "$DISK" "$FS"
 set_lazy state pause
 mount -o remount,init_itable=10 "$FS"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: a foreground workload together with the lazyinit thread, on null_blk with a millisecond per request of up to
-# 32 KiB, one at a time. Runs on any kernel.
-#   LAZY=init_itable=10  or noinit_itable
-#   CACHE=none           the disk has no volatile cache; null_blk: it has one, and a flush costs one
-#                        request; loop: it accepts writes at once and writes them back when
-#                        flushed (the page cache, behind a loop device)
-#   BARRIER=1            or 0: the mount option
-#   FOREGROUND=postmark  mounted with sync; or stream: direct writes of 64 KiB, RATE per second, never flushed
+# Figures: the speed of a foreground workload while the lazyinit thread works. The disk is null_blk: it handles one
+# request of up to 32 KiB at a time, in a millisecond. Runs on any kernel.
+#   LAZY=init_itable=10  mount option: init_itable=N or noinit_itable
+#   CACHE=none           the disk has no volatile cache. null_blk: it has one, and a flush costs one request.
+#                        loop: a loop device on the disk, whose page cache accepts writes at once and writes
+#                        them back on a flush
+#   BARRIER=1            the mount option barrier: 1 or 0
+#   FOREGROUND=postmark  postmark, with the mount option sync. Or stream: RATE direct writes of 64 KiB per
+#                        second, never flushed
 #   TRANSACTIONS=3000    transactions of postmark
 #   RATE=16, SECONDS_OF_STREAM=60
 # mem: 3G
@@ -74,7 +75,8 @@ if [ "$FOREGROUND" = postmark ]; then
 fi
 figure flushes "$flushed"
 figure groups_zeroed "$(zeroed_on_disk)"
-# The number of groups initialized in the measured time, and the share of that time that they took (64 requests each).
+# Records how many groups were initialized in the measured time, and which share of that time they took (64 requests
+# each).
 figure groups_meanwhile "$groups_meanwhile"
 figure tables_share_percent "$(awk -v n="$groups_meanwhile" -v ns=$((ended - started)) \
     'BEGIN { printf "%.2f", 100 * n * 64e6 / ns }')"

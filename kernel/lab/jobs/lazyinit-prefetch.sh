@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a pause also stops read-ahead of block bitmaps, from the start and half-way, even on a file
-# system with nothing to initialize.
+# Correctness: a pause also stops read-ahead of block bitmaps, even on a file system with nothing to initialize. It does
+# so before the first bitmap and half-way through.
 # base: 6.1
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
-# Every group has a block bitmap on disk, because mke2fs without uninit_bg writes them.
+# Without uninit_bg, mke2fs writes a block bitmap for every group.
 mke2fs -q -F -t ext4 -b 1024 -g 512 -O ^metadata_csum,^uninit_bg,^resize_inode -E nodiscard "$DISK" 512M
-# A batch of bitmaps takes at least 100 ms.
+# With this delay, reading a batch of bitmaps takes at least 100 ms.
 dmsetup create slow --table "0 $(blockdev --getsz "$DISK") delay $DISK 0 100"
 DISK=/dev/dm-0
 groups=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
@@ -42,7 +42,7 @@ wait_until 10 read_at_least 64
 
 say "paused half-way"
 set_lazy state pause
-# The current batch is finished.
+# The thread still finishes the current batch.
 sleep 1
 before=$(read_ahead)
 figure read_before_pause "$before"

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: with lazyinit_probe, tables that are zero on disk are not written. All others are: tables of random data,
-# tables with a single nonzero byte at the end, unreadable tables. Counters and trace events must match the flags on
-# disk. On a device with discard, zeros may come from a discard and need not last: there the kernel refuses the value 1,
-# and ignores it if the device began to support discard later.
+# Correctness: with lazyinit_probe, the kernel does not write tables that are zero on disk. It writes all others: tables
+# of random data, tables with a single nonzero byte at the end, and unreadable tables. Counters and trace events must
+# match the flags on disk. On a device that supports discard, zeros may come from a discard and may not last. So the
+# kernel refuses the value 1 for such a device. If the device starts to support discard later, the kernel ignores the
+# value.
 # base: 6.1
 # image: plain-1g
 # timeout: 600
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 
-# Hides the output, because the lab would treat messages about lost data as trouble.
+# Discards the disk. Drops the output, because the lab would treat messages about lost data as trouble.
 empty_disk() {
     blkdiscard -f "$DISK" 2>/dev/null
 }
@@ -61,7 +62,7 @@ expect_zero_tables() {
     expect_that "tables looked at" "$n" -gt 10
 }
 
-# A disk without data. The space that its file takes on the host shows how much was written.
+# The disk has no data at first. The space that its file takes on the host shows how much was written.
 allocated() {
     sync
     echo $(($(stat -c %b "$E4R_RUN/disk") * 512))
@@ -86,14 +87,15 @@ tables=$(unused_tables | awk '{ n += $3 - $2 + 1 } END { print n * 1024 }')
 figure tables_bytes "$tables"
 expect_that "bytes spared" $((bytes0 - bytes2)) -ge "$tables"
 
-# A ubd disk supports discard, and discarded data could come back, so 1 is refused. Invalid values are always refused.
+# A ubd disk supports discard, and discarded data could reappear, so the kernel must refuse 1. It always refuses invalid
+# values.
 mount -o noinit_itable "$DISK" "$FS"
 refused 1 "Operation not supported"
 for bad in 3 -1 x ''; do refused "$bad" "Invalid argument"; done
 expect "probe after all that" "$(lazy probe)" 0
 umount "$FS"
 
-# A disk of random data (only in its first part, to save time).
+# The disk has random data (only in its first part, to save time).
 dd if=/dev/urandom of="$DISK" bs=1M count=200 conv=notrunc status=none
 size=200M make_lazy -b 1024
 initialize 2
@@ -101,7 +103,7 @@ expect "random tables left alone" "$skipped" 0
 figure random_zeroed "$zeroed"
 expect_zero_tables
 
-# A nonzero byte at the end of every fifth table.
+# Every fifth table has a nonzero byte at its end.
 empty_disk
 make_lazy -b 1024
 marked=0
@@ -117,7 +119,7 @@ initialize 2
 expect "tables written" "$zeroed" "$marked"
 expect_zero_tables
 
-# Tables that are unreadable until they are written.
+# Some tables are unreadable until they are written.
 empty_disk
 make_lazy -b 1024
 unused_tables >"$TMPDIR/tables"
@@ -136,7 +138,7 @@ expect "unreadable tables written" "$zeroed" "$bad"
 expect_zero_tables
 dmsetup remove dusty
 
-# A disk that cannot discard.
+# The disk cannot discard.
 DISK=$below
 make_null_blk irqmode=0 blocksize=512
 no_discard=$DISK
@@ -144,8 +146,8 @@ size=64M make_lazy -b 1024
 initialize 1
 expect "tables written where nothing is discarded" "$zeroed" 0
 
-# While the file system is mounted, its disk is replaced by one with the same contents that can discard. Then 1 has no
-# effect.
+# While the file system is mounted, a disk that can discard, with the same contents, replaces its disk. Then the value 1
+# has no effect.
 size=64M make_lazy -b 1024
 dmsetup create turned --table "0 131072 linear $no_discard 0"
 DISK=/dev/dm-0
@@ -161,8 +163,8 @@ expect "tables written after that" "$(lazy zeroed) $(lazy skipped)" "$groups 0"
 check_finished
 dmsetup remove turned
 
-# Non-deterministic discards: the trimmed tables read as zeros now and as old data later. (Reads of the tables are
-# redirected to an empty file until it is removed.)
+# Discards are not deterministic here: discarded tables read as zeros at first and as old data later. (Reads of the
+# tables are redirected to an empty file until that file is removed.)
 truncate -s 1G /mnt/zeros
 zeros=$(losetup -f --show /mnt/zeros)
 for probe in 1 2; do

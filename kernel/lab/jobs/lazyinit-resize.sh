@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: if a resize adds groups while the thread is ending, their tables are initialized. The thread reads all
-# block bitmaps in one batch. Reading one of them takes seconds here, and the resize happens within this time.
+# Correctness: if a resize adds groups while the thread is ending, the tables of these groups are initialized. Before
+# the thread ends, it reads all block bitmaps in one batch. On this disk, reading one of them takes seconds, and the
+# resize happens within this time.
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
-# All 32 groups are initialized. Group 16 has the metadata of its flex group, so its bitmap is read.
+# All 32 groups are initialized. Group 16 contains the metadata of its flex group, so the kernel must read its bitmap
+# from the disk.
 mke2fs -q -F -t ext4 -b 1024 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$DISK" 256M
 bitmap=$(dumpe2fs "$DISK" 2>/dev/null | awk '/^Group 16:/ { here = 1 }
     here && /Block bitmap at/ && !n++ { print $4 + 0 }')

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the share of time for which the lazyinit thread keeps a disk busy, while the speed of the disk changes. Runs
-# on any kernel. The work on a group begins with the thread's first request (a block event) and ends with the group's
-# own event, which follows its last request. The share is the time of this work divided by the time from one group to
-# the next.
-#   DELAYS="20 100 20"   milliseconds per write in each phase; "none": the disk without dm-delay
+# Figures: for which share of the time the lazyinit thread keeps a disk busy, while the speed of the disk changes. Runs
+# on any kernel. The work on a group begins with the thread's first request (a block event), and ends with the event of
+# the group itself, which comes after the last request. The share is the duration of this work divided by the time from
+# one group to the next.
+#   DELAYS="20 100 20"   milliseconds per write in each phase; "none": no dm-delay on the disk
 #   COUNT=25             groups per phase
-#   MULT=10              multiplier; the intended share is 1 / (MULT + 1)
-#   BARRIER=1            or 0: the mount option
+#   MULT=10              multiplier of the wait; the intended share is 1 / (MULT + 1)
+#   BARRIER=1            the mount option barrier: 1 or 0
 #   GEOMETRY="-b 1024"   options of mke2fs
 # image: plain-1g
 # timeout: 900

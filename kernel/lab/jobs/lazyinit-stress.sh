@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: knobs, remounts, freezes and unmounts at random moments, while files are made. ROUNDS is the number of
-# rounds, RUN_SEED the seed. The debug variant finds wrong locking.
+# Correctness: while files are made, knobs are changed and the file system is remounted, frozen and unmounted, at random
+# moments. ROUNDS is the number of rounds, RUN_SEED the seed. The debug variant finds wrong locking.
 # image: plain-1g
 # timeout: 900
 # shellcheck source=kernel/lab/guest/lazyinit.sh
@@ -18,7 +18,7 @@ turn_knobs() {
         2) set_lazy wait_mult $((RANDOM % 20)) ;;
         3) set_lazy wait_mult 0 ;;
         4) lazy state >/dev/null ;;
-        esac 2>/dev/null || true # unmounted by now
+        esac 2>/dev/null || true # the file system may be unmounted by now
         if [ -e "$(knobs)/lazyinit_probe" ]; then
             set_lazy probe $((RANDOM % 3)) 2>/dev/null || true
         fi

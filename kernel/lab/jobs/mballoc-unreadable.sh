@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: an unreadable block bitmap (dm-dust) is read and reported once, not by every allocation that
-# prefetches its flex group, and the other groups of the flex group are still initialized.
-#   BY=search   the code that reads the batch: searches for blocks. BY=thread: the thread that reads bitmaps
-#               ahead after mount. 7.3 searches lists, so its searches never read it: use --set BY=thread.
+# Correctness: the kernel reads an unreadable block bitmap (dm-dust) and reports the error only once, not at every
+# allocation that prefetches the flex group. The other groups of the flex group are still initialized.
+#   BY=search   a search for blocks reads the bitmap. With BY=thread, the thread that reads bitmaps ahead after
+#               mount does. 7.3 searches lists, so its searches never read this bitmap: use --set BY=thread.
 # series: mballoc-cr1.5
 # image: 4k-delalloc
 # timeout: 120

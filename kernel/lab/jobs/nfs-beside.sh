@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the progress of a second process while a file is written sequentially through NFS (nfs-stream):
-# writes at random places, followed by fsync.
-#   OTHER=file           another file of the mount. Or same: the same file; mount: another mount of the
-#                        server; tmpfs: without NFS
+# Figures: how fast a second process writes while a file is written sequentially through NFS (nfs-stream). The second
+# process writes at random places and then calls fsync.
+#   OTHER=file           where the second process writes. file: another file of the mount; same: the same file;
+#                        mount: another mount of the server; tmpfs: a file outside NFS
 #   OTHER_MIB=16 OTHER_KIB=16    total amount and size of the second process's writes
-#   MIB=256, SYSCTLS and others: see nfs-stream
+#   MIB=256, SYSCTLS and the other variables of nfs-stream
 # config: nfs
 # peer: nfs-server
 # mem: 256M

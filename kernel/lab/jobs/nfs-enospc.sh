@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the server's disk fills up during a stream with write-behind, or during an eager stream on a kernel
-# without write-behind. The writer gets the error from write, fsync or close, once per file. Existing files stay
-# unchanged, and after space is freed no error remains.
+# Correctness: the server's disk becomes full while the client writes a stream. The stream uses write-behind, or an
+# eager mount if the kernel has no write-behind. The writer gets the error from write, fsync or close, once per file.
+# Existing files stay unchanged. After space is freed, writes succeed again.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -15,7 +15,7 @@ send_early 8
 client
 umount "$mount_dir"
 
-# must_fail MIB: fails unless a stream of this size fails with the right error.
+# must_fail MIB: writes a stream of this size. Succeeds only if the stream fails with the right error.
 must_fail() {
     if "$BIN/nfsstream" --mib "$1" --name big "$mount_dir" >/dev/null 2>"$E4R_RUN/error"; then
         say "$1 MiB found place" && return 1
@@ -33,7 +33,8 @@ has_room() {
     [ "$(free_mib)" -ge "$1" ]
 }
 
-# gets_room MIB: waits until this much is free. Removed blocks become free when the server's journal has committed.
+# gets_room MIB: waits until this much space is free. The blocks of removed files become free when the server's journal
+# has committed.
 gets_room() {
     within 30 has_room "$1" || { say "no $1 MiB are free again" && return 1; }
 }
@@ -42,7 +43,7 @@ for VERS in ${VERS:-4.2 3}; do
     mount_nfs
     "$BIN/nfsstream" --mib 32 --name small --check 1 "$mount_dir" >/dev/null
     left=$(free_mib)
-    # Tries far more data than fits, and slightly more than fits.
+    # Try a stream that is far too large, and one that is slightly too large.
     must_fail 200
     rm "$mount_dir/big"
     gets_room $((left - 1))

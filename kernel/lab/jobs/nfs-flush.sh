@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: while A writes a file eagerly, B flushes the same file by a write with RWF_DSYNC. Each call of B must
-# return while A still writes. The server's disk flushes its cache slowly, so more than 8 MiB gather during a COMMIT,
-# and the next COMMIT is due when this one completes. A writes in bursts, and all WRITEs complete between two bursts,
-# because fsync, chmod and close also wait for WRITEs. Records the longest calls, and the number of COMMITs that were in
-# flight at once.
+# Correctness: while process A writes a file eagerly, process B flushes the same file by a write with RWF_DSYNC. Each
+# call of B must return while A still writes. The server's disk flushes its cache slowly. So during a COMMIT, A writes
+# more than 8 MiB, and the next COMMIT is due when this one completes. A writes in bursts, and all WRITEs complete
+# between two bursts, because fsync, chmod and close also wait for WRITEs. Records the longest calls, and the number of
+# COMMITs that were in flight at once.
 #   STREAM_S=60          seconds for which A writes
 #   BURST_MIB=1          amount that A writes in each quarter of a second
-#   LIMIT_S=25           longest permitted time for a call of B
-#   CALLS=dsync          the calls of B, in turn. Also fsync, chmod and close (open, write and close), which may
-#                        wait for A on stock too. none: B does nothing, and only one COMMIT may be in flight
+#   LIMIT_S=25           the longest time that a call of B may take
+#   CALLS=dsync          the calls that B makes in turn: dsync, fsync, chmod, close (open, write and close). All but
+#                        dsync may wait for A on stock, too. none: B does nothing, and only one COMMIT may be in
+#                        flight
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -22,7 +23,7 @@ MOUNT=${MOUNT:-write=eager}
 calls=${CALLS:-dsync}
 if [ "$calls" = none ]; then
     calls=
-    # Without this, the flusher threads would also send COMMITs.
+    # If periodic writeback were on, the flusher threads would also send COMMITs.
     SYSCTLS=${SYSCTLS:-vm.dirty_writeback_centisecs=0}
 fi
 client
@@ -32,8 +33,8 @@ events="nfs:nfs_initiate_commit nfs:nfs_commit_done"
 # shellcheck disable=SC2034 # used by start_trace
 TRACE_KB=4000
 
-# commits FILE: computes figures from a trace: the number of COMMITs while A wrote, the largest number in flight at
-# once, and the longest time of a COMMIT in ms.
+# commits FILE: computes figures from a trace: the number of COMMITs while A wrote, the largest number of COMMITs in
+# flight at once, and the time of the longest COMMIT in ms.
 commits() {
     awk '
         {

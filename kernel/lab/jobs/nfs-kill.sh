@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a writer that waits in write-behind dies at once when it is killed while the network is cut. It may wait
-# after a write() or within a long write(). Afterwards the file system must work. On a kernel without write-behind, the
-# test uses an eager writer, which waits at the dirty limit.
+# Correctness: if a writer that waits in write-behind is killed while the network is cut, it dies at once. It may be
+# waiting after a write() or within a long write(). Afterwards the file system must still work. On a kernel without
+# write-behind, the test uses an eager writer, which waits at the dirty limit.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -16,7 +16,7 @@ client
 place=nfs_wait_for_room
 has_write_behind || place=balance_dirty_pages
 
-# held PID: whether one of its threads is in the function in which writers wait.
+# held PID: whether a thread of the process is in the function in which writers wait.
 held() {
     grep -qs $place /proc/"$1"/task/*/stack
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: eagerly written files that stay open, each with too little data to cause a COMMIT, get a COMMIT after a
-# few seconds, and their pages are no longer pinned.
+# Correctness: eagerly written files stay open, and each has too little data to cause a COMMIT. After a few seconds the
+# client must send a COMMIT for them anyway, so that their pages are no longer pinned.
 #   FILES=40 KIB=256     number of files, and data in each
 #   WITHIN_S=10          time until nothing is dirty or under writeback
 # series: nfs-eager
@@ -14,7 +14,7 @@
 MOUNT=write=eager
 client
 
-# Prints the KiB that are dirty or under writeback. Unstable pages are counted in one of the two.
+# Prints the KiB that are dirty or under writeback. Pages that wait for a COMMIT count as one of the two.
 pinned() {
     awk '/^(Dirty|Writeback):/ { sum += $2 } END { print sum }' /proc/meminfo
 }
@@ -23,7 +23,8 @@ none_pinned() {
 }
 
 counts_begin
-# Use one process, because a child that closes inherited descriptors would flush the file.
+# One process writes all files. A child process would close its inherited descriptors, and each close would flush a
+# file.
 python3 - "$mount_dir" "${FILES:-40}" "${KIB:-256}" "$TMPDIR/written" <<'EOF' &
 import os, sys, time
 directory, files, kib, written = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Figures: nfs-stream with the server in the same guest, and with a clock that stands still while the guest computes. So
-# every run on any machine gives the same figures. A pair of virtual devices with a fixed rate connects client and
+# Figures: nfs-stream with the server in the same guest, and with a clock that stands still while the guest computes.
+# Every run gives the same figures, on any machine. A pair of virtual devices with a fixed rate connects client and
 # server. The server keeps its files on tmpfs, so all dirty pages and pages under writeback belong to the client, and
 # COMMITs take no time.
 #   MIB=256 KIB=64, SYSCTLS, WSIZE, VERS, MOUNT, RATE, LINK_MS: see nfs-stream

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Correctness: a sequential writer, a random writer and a writer through a mapping write one file at the same time, with
-# NFS 4.2 and 3. Data is sent by write-behind with a bound that is often reached, or eagerly on a kernel without
-# write-behind. The contents are compared with O_DIRECT reads.
+# NFS 4.2 and 3. Write-behind sends the data, with a bound that is often reached. On a kernel without write-behind, the
+# mount is eager. The contents are compared with O_DIRECT reads.
 #   SECONDS_EACH=15      seconds for each version of NFS; RUN_SEED=1
 # series: nfs-eager
 # config: nfs

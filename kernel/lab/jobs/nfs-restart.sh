@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: during a stream with write-behind, or during an eager stream on a kernel without write-behind, the
-# network is cut for some seconds, nfsd restarts, and the server loses everything that is not on its disk. The file must
-# not lose data. Runs with NFS 4.2 and 3.
+# Correctness: while the client writes a stream, the network is cut for some seconds, nfsd restarts, and the server
+# loses everything that is not on its disk. The file must not lose data. The stream uses write-behind, or an eager mount
+# if the kernel has no write-behind. Runs with NFS 4.2 and 3.
 #   MIB=192 CUT_S=4 RATE=100mbit
 # series: nfs-eager
 # config: nfs
@@ -13,7 +13,8 @@
 # shellcheck source=kernel/lab/guest/nfs.sh
 . "$LAB/guest/nfs.sh"
 send_early 8
-# WRITEs per MiB: limited by wsize, or one for each write().
+# The number of WRITEs per MiB. With write-behind, wsize limits the size of a WRITE. Otherwise each write() causes one
+# WRITE.
 each=4
 has_write_behind || each=16
 client
@@ -45,7 +46,7 @@ for VERS in ${VERS:-4.2 3}; do
     counted >>"$E4R_RUN/figures.part"
     sed "s/^/$VERS\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
     umount "$mount_dir"
-    # The client must have written data again that the server had lost.
+    # More WRITEs than the file needs show that the client wrote the data again that the server had lost.
     awk -v once=$((${MIB:-192} * each)) '$1 == "writes" { writes = $2 } END { exit !(writes > once) }' \
         "$E4R_RUN/figures.part" || { say "nothing was written twice: that is no test" && exit 1; }
 done

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Correctness: with write=eager and write=wait no write() waits for the periodic flusher if a file is larger than the
-# dirty limit. For each second of the longest write(), shows the events of the writers and of the flusher. The traces
-# are in stall/ in the run's directory.
+# Correctness: with write=eager and write=wait, no write() waits for the periodic flusher, even if the file is larger
+# than the dirty limit. For each second of the longest write(), the job shows the events of the writers and of the
+# flusher. It leaves the traces in stall/ in the run's directory.
 #   EAGER="eager wait"   mount options to try
 #   LONGEST_MS=5000      limit for a write()
 #   MIB=128, WSIZE, VERS, RATE: see nfs-stream

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: write-behind does not affect writers with O_SYNC or O_DIRECT, through a mapping, at random places, or
-# with a pNFS layout (the server has the export option pnfs): write-behind sends none of their data, and O_SYNC and
-# O_DIRECT need the same number of WRITEs and COMMITs as without it. On a kernel without write-behind, the test uses
-# write=eager: O_DIRECT needs the same number, and O_SYNC needs one COMMIT per write(). The counts of all kinds are then
-# recorded as figures, for comparison with a stock kernel.
+# Correctness: write-behind does not affect writers that use O_SYNC or O_DIRECT, store through a mapping, write at
+# random places, or have a pNFS layout (the server has the export option pnfs). Write-behind must send none of their
+# data, and O_SYNC and O_DIRECT must need the same number of WRITEs and COMMITs as without it. On a kernel without
+# write-behind, the test uses write=eager. There O_DIRECT must need the same numbers, and O_SYNC one COMMIT per write().
+# The job then also records the counts of all kinds of writers as figures, for comparison with a stock kernel.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -16,12 +16,12 @@
 VERS=3 client
 umount "$mount_dir"
 
-# count NAME FIO-OPTIONS...: writes 8 MiB with these options of fio. Leaves the counts, except those of TCP, in
-# counts.NAME.
+# count NAME FIO-OPTIONS...: writes 8 MiB with fio. Leaves the counts of requests in counts.NAME, without the TCP
+# counts.
 count() {
     local name=$1
     shift
-    # Otherwise fio first writes the whole file before a job that writes into the middle of it.
+    # If the file were shorter, fio would first write the whole file before a job that writes into its middle.
     truncate -s 8M "$mount_dir/file"
     counts_begin
     fio --name=job --filename="$mount_dir/file" --thread --size=8m --bs=64k --end_fsync=1 \
@@ -37,7 +37,7 @@ count_all() {
     count "direct-$1" --ioengine=psync --rw=write --direct=1
     count "random-$1" --ioengine=psync --rw=randwrite
     count "mapped-$1" --ioengine=mmap --rw=write
-    # Shows that the test can detect write-behind.
+    # Write-behind must send the data of this kind. This shows that the test can detect write-behind.
     count "plain-$1" --ioengine=psync --rw=write
 }
 

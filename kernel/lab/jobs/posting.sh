@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# The workload of the CR1.5 posting: 10 threads write 40,000 files of 64 KiB on a disk whose free extents are shorter
-# than the goal. Use it with --image posting, midfrag, smallfiles or posting-empty. With PROCESSES=N, N processes write
-# the files; on uml-smp they can use several CPUs. With TOGETHER=1, all write into one directory.
+# Runs the workload of the CR1.5 posting: 10 threads write 40,000 files of 64 KiB to a disk whose free extents are
+# shorter than the goal. Use it with --image posting, midfrag, smallfiles or posting-empty. With PROCESSES=N, N
+# processes write the files; on uml-smp they can use several CPUs. With TOGETHER=1, all write into one directory.
 # image: posting
 # mem: 4G
 # timeout: 900

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the cost of `e4replay record` for a writer of small files on a memory disk that answers at once (null_blk).
-# Measures times with and without recording in turn (test/bench/record.sh).
-#   E4REPLAY=FILE   the program; needed
+# Figures: how much `e4replay record` slows down a writer of small files on a memory disk that answers at once
+# (null_blk). test/bench/record.sh measures the writer with and without recording in turn.
+#   E4REPLAY=FILE   the program; must be set
 #   PAIRS=9
-#   FILES=20000     files per run; each file makes one request
+#   FILES=20000     files per run; each file causes one allocation request
 #   EVENTS=minimal
 # mem: 3G
 # timeout: 900

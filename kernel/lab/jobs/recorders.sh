@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records one run from before mount until after sync, with trace-cmd into run.dat and at the same time with a tracefs
-# instance into run.trace. `e4replay` must read the same events from both.
+# Records one run from before mount until after sync. trace-cmd records it into run.dat, and at the same time a tracefs
+# instance records it into run.trace. `e4replay` must read the same events from both.
 #   EVENTS="-e ext4 -e jbd2", RUN="churn ..."
 # image: 4k-delalloc
 # timeout: 120

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Runs test/watch/endure.sh: `e4replay watch` follows a file system through every kind of event, including growth.
-#   E4REPLAY=FILE   the program; needed
+#   E4REPLAY=FILE   the program; must be set
 #   MINUTES=3
 # mem: 3G
 # timeout: 900

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: files per second for several numbers of writing processes, on ext4 and on tmpfs. tmpfs shows how the guest
-# itself scales with the number of CPUs. WRITERS: the numbers of processes. Each process writes FILES files of KIB KiB.
+# Figures: files per second for several numbers of writing processes, on ext4 and on tmpfs. The figures of tmpfs show
+# how the guest itself scales with the number of CPUs. WRITERS is a list of numbers of processes. Each process writes
+# FILES files of KIB KiB.
 # image: posting
 # mem: 4G
 # timeout: 900

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Runs tests of xfstests on two disks, one after the other. `lab xfstests` starts it, and parses its output
+# Runs tests of xfstests one after the other, on two disks. `lab xfstests` starts this job and parses its output
 # (lib/xfstests-results.awk). The guest writes only to the run's directory on the host: the root is mounted read-only,
 # and the users that tests need are in a copy of /etc.
-#   XFSTESTS=DIR             a built checkout; TESTS="ext4/001 ...": tests in it
+#   XFSTESTS=DIR             a built checkout; TESTS="ext4/001 ...": its tests to run
 #   MKFS="-b 4096"           mke2fs options for both disks; MOUNT=... mount options for both
-#   LIMIT=600                seconds per test; after that the guest ends
+#   LIMIT=600                seconds per test; a test that takes longer ends the guest
 # Writes the completion marker when every test has ended, whether it passed or not. The tests' output is in results/ in
 # the run's directory.
 # config: xfstests
@@ -34,7 +34,7 @@ add_user() {
 prepare_root() {
     local dir program
     mkdir -p /mnt/etc /mnt/bin /mnt/xfstests /mnt/test /mnt/scratch "$home" "$results" "$E4R_RUN/results"
-    # Mount the checkout at a path that all users may enter.
+    # Tests also run as other users, so mount the checkout at a path that all users may enter.
     mount --bind "$XFSTESTS" /mnt/xfstests
     mount -o remount,bind,ro /mnt/xfstests
     # Tests create links in their own directory, so that directory must be writable.
@@ -42,7 +42,8 @@ prepare_root() {
     mount --bind /mnt/tests /mnt/xfstests/tests
     cp -a /etc/. /mnt/etc
     mount --bind /mnt/etc /etc
-    # These programs would wait for a daemon that does not run in a guest. Tests without udevadm sleep instead.
+    # These programs would wait for a daemon that does not run in a guest. They are replaced, not removed, because tests
+    # sleep if they do not find udevadm.
     for program in udevadm logger systemd-run; do ln -s /bin/true "/mnt/bin/$program"; done
     export PATH=/mnt/bin:$PATH
     for dir in /tmp /var/tmp /run; do private $dir; done
@@ -104,8 +105,8 @@ keep() {
     cp -r "$results/." "$E4R_RUN/results/" || say "the results could not be copied"
 }
 
-# Tests with keys need a keyring, which a login usually makes. The loop below starts no program during a test, because
-# starting one costs the guest 35 ms.
+# Tests with keys need a session keyring, which a login usually makes. The loop below starts no program during a test,
+# because that costs 35 ms in a guest.
 exec {out}< <(
     # shellcheck disable=SC2086 # word splitting is intended
     keyctl session xfstests ./check --exact-order $TESTS </dev/null 2>&1
