@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Runs the set of direct writes of the series dio-overwrite (the code of fs/ext4/dio.c) in a
-// program with many threads. Counts, for each write, how often a thread is woken and how often it
-// checks. dio-set.sh builds and runs it. CORE is dio.c without its includes; the other kernel
-// functions that it needs are below. As in the kernel, wait_var_event() wakes all waiters for the
-// same address.
+// The series dio-overwrite keeps a set of the direct writes in flight (fs/ext4/dio.c). This program
+// runs that code in many threads. It counts how often each write wakes a thread, and how often a
+// woken thread checks the set. dio-set.sh builds and runs the program. CORE is dio.c without its
+// includes. The kernel functions that dio.c needs are below. As in the kernel, wait_var_event()
+// wakes all waiters for the same address.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
@@ -129,8 +129,8 @@ static const char* pattern;
 static int owners[BLOCKS];
 static unsigned long overlaps;
 
-// A write owns each block that it covers partly. No other write may be in that block at the same
-// time.
+// Counts in `overlaps` if another write is in a block that this write covers only partly. `change`
+// is 1 when the write begins, and -1 when it ends.
 static void own(loff_t pos, size_t count, int change) {
   loff_t first = pos >> 12, last = (pos + count - 1) >> 12;
   bool head = pos & 4095, tail = (pos + count) & 4095;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Counts how often the set of direct writes of dio-overwrite wakes 64 threads. The set's own code runs in a user-space
-# program (dio-set.c).
+# Counts how often the set of direct writes in the series dio-overwrite wakes a thread, while 64 threads write. The
+# kernel's code of the set runs in a user-space program (dio-set.c).
 #   kernel/lab/experiments/dio-set.sh TREE...
-# TREE: a kernel tree with the series, as `lab apply` prints it. The trees are measured one after the other in one run.
-# Fails if two writes overlap that must not overlap.
+# TREE is the path of a kernel tree with the series, as `lab apply` prints it. One run measures all trees, one after the
+# other. Fails if two writes overlap that must not overlap.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 [ $# -gt 0 ] || { sed -n 's/^#   kernel/usage: kernel/p' "$0" >&2 && exit 2; }

@@ -9,16 +9,17 @@ entries() {
     sed -n "s/^  \([0-9]*\) $word$/\1/p" "$(mb_proc)/es_shrinker_info"
 }
 
-# nothing_written_back: prevents writeback as long as dirty data fills less than most of the memory. guest/init has
-# switched the timers off.
+# nothing_written_back: prevents writeback until dirty data fills most of the memory. guest/init has already switched
+# the writeback timers off.
 nothing_written_back() {
     echo 80 >/proc/sys/vm/dirty_ratio
     echo 70 >/proc/sys/vm/dirty_background_ratio
-    # Otherwise the disk's share of the limit follows its recent completions, and nothing has completed.
+    # Without a minimum, the disk's share of the limit would depend on the writes that it recently completed, and it has
+    # completed none.
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 
-# drop_all_entries: drops entries until only a few entries of the root directory are reclaimable.
+# drop_all_entries: drops entries until no entry is reclaimable, except a few of the root directory.
 drop_all_entries() {
     local turn
     for ((turn = 0; turn < 10000; ++turn)); do
@@ -30,7 +31,7 @@ drop_all_entries() {
 }
 
 # start_shrinking SECONDS: drops reclaimable entries again and again until stop_shrinking, with this pause between two
-# passes. The pause starts no program, because starting one takes longer than a short pause.
+# passes. The pause is a read with a timeout, because starting a program such as sleep takes longer than a short pause.
 start_shrinking() {
     local never
     touch "$TMPDIR/shrinking"
@@ -46,7 +47,8 @@ stop_shrinking() {
     wait
 }
 
-# expect_entries ALL RECLAIMABLE: expects these numbers, plus up to 50 entries of other inodes.
+# expect_entries ALL RECLAIMABLE: fails unless the kernel has these numbers of entries, plus up to 50 entries of other
+# inodes.
 expect_entries() {
     local all reclaimable
     all=$(entries all)
@@ -59,7 +61,7 @@ expect_entries() {
 }
 
 # slab_figures WHEN: prints the bytes in the slabs of entries, and the bytes of one entry. (6.12 has another name for
-# them.)
+# these slabs.)
 slab_figures() {
     awk -v when="$1" '$1 ~ /^(ext4_)?extent_status$/ {
         print "slab_" when "_bytes", $15 * $6 * 4096; print "entry_bytes", $4; found = 1 }
@@ -85,7 +87,7 @@ es_lock_figures() {
         "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
-# The events that e4replay shrinker needs.
+# The events that `e4replay shrinker` needs.
 es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_insert_delayed_block
     ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
     ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
@@ -97,7 +99,7 @@ start_es_trace() {
     start_trace
 }
 
-# es_figures: computes figures from the trace since start_es_trace.
+# es_figures: stops the trace of start_es_trace and computes figures from it.
 es_figures() {
     save_trace "$E4R_RUN/trace"
     awk '

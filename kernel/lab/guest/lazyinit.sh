@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# Functions for the lazyinit-* jobs inside the guest. The jobs source this file after lib.sh, and use $DISK, mounted on
+# Functions for the lazyinit-* jobs inside the guest. The jobs source this file after lib.sh. They use $DISK, mounted on
 # $FS.
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
 
-# make_lazy [MKE2FS OPTIONS]: makes a file system, of $size if set, in which no inode table is marked as
-# initialized.
+# make_lazy [MKE2FS OPTIONS]: makes a file system in which no inode table is marked as initialized. $size, if set, is
+# its size.
 make_lazy() {
     mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$@" "$DISK" \
         ${size:+"$size"}
@@ -40,26 +40,27 @@ flushes() {
     awk '{ print $16 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
 
-# expect WHAT FOUND WANTED: fails, with a message, unless both are equal.
+# expect WHAT FOUND WANTED: prints a message and fails unless FOUND equals WANTED.
 expect() {
     [ "$2" = "$3" ] || { say "$1: $2, not $3" && return 1; }
 }
 
-# expect_that WHAT CONDITION...: fails, with a message, unless the condition holds. It has the form of test(1).
+# expect_that WHAT CONDITION...: prints a message and fails unless the condition is true. The condition is written as
+# for test(1).
 expect_that() {
     local what=$1
     shift
     [ "$@" ] || { say "$what: not $*" && return 1; }
 }
 
-# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The series for 7.3 adds wait_mult and left;
-# stock has neither.
+# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The series for 7.3 has only wait_mult and left;
+# stock has none.
 has_lazy() {
     [ -e "$(knobs)/lazyinit_$1" ]
 }
 
-# lazy NAME: reads the attribute. On kernels without it, "left" and "done" come from dumpe2fs, which reads the
-# kernel's buffers of the mounted disk, and "state" is "running" until nothing is left.
+# lazy NAME: prints the attribute lazyinit_NAME. On kernels without it, "left" and "done" come from dumpe2fs, which
+# reads the kernel's buffers of the mounted disk, and "state" is "running" until nothing is left.
 lazy() {
     if has_lazy "$1"; then
         cat "$(knobs)/lazyinit_$1"
@@ -82,17 +83,17 @@ let_go() {
     set_lazy wait_mult "$1"
 }
 
-# set_lazy NAME VALUE: writes the attribute.
+# set_lazy NAME VALUE: writes the attribute lazyinit_NAME.
 set_lazy() {
     echo "$2" >"$(knobs)/lazyinit_$1"
 }
 
-# Prints the complete state: a word, groups initialized, groups left.
+# Prints the state, the number of groups initialized, and the number of groups left.
 lazy_state() {
     echo "$(lazy state) $(lazy "done") $(lazy left)"
 }
 
-# For each completely unused inode table, prints its group and its first and last block, according to dumpe2fs.
+# For each inode table without used inodes, prints its group and its first and last block, according to dumpe2fs.
 unused_tables() {
     dumpe2fs "$DISK" 2>/dev/null | awk '
         /^Inodes per group:/ { all = $4 }
@@ -111,8 +112,8 @@ wait_until() {
     done
 }
 
-# unmount_quickly: unmounts. Fails if that takes more than two seconds on a fast guest, or if it does not end the
-# thread.
+# unmount_quickly: unmounts $FS. Fails if that takes more than two seconds on a fast guest, or if the lazyinit thread
+# does not end.
 unmount_quickly() {
     local started=$SECONDS
     umount "$FS"

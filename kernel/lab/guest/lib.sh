@@ -19,7 +19,8 @@ mb_proc() {
     echo "/proc/fs/ext4/$(basename "$DISK")"
 }
 
-# mount_disk [OPTIONS]: mounts, sets the NAME=VALUE words of $KNOBS, and starts the counters.
+# mount_disk [OPTIONS]: mounts $DISK on $FS, sets the knobs in $KNOBS (NAME=VALUE words), and starts the counters of
+# mb_stats.
 mount_disk() {
     local knob
     mount -t ext4 -o "${1:-defaults}" "$DISK" "$FS"
@@ -28,7 +29,7 @@ mount_disk() {
     done
 }
 
-# churn_mix MIX NAME: runs churn in a directory of that name, with its figures; check_mix checks the result.
+# churn_mix MIX NAME: runs churn in the directory NAME and records its figures. check_mix checks the files afterwards.
 churn_mix() {
     mkdir "$FS/$2"
     "$BIN/churn" --threads "${THREADS:-4}" --ops "${OPS:-800}" --files 60 --max-size 2M \
@@ -45,7 +46,7 @@ tunables() {
     for knob in "$(knobs)"/mb_*; do
         echo "${knob##*/}:$(cat "$knob")"
     done
-    # From 5.13 on.
+    # This file exists since 5.13.
     if [ -e "$(mb_proc)/mb_structs_summary" ]; then
         sed -n 's/^optimize_scan: \([01]\)$/mb_optimize_scan:\1/p' "$(mb_proc)/mb_structs_summary"
     fi
@@ -72,8 +73,8 @@ stats_as_figures() {
         "$(mb_proc)/mb_stats" | sed 's/_stats\//\//' >>"$E4R_RUN/figures"
 }
 
-# Counts stalls, and pages scanned and reclaimed by allocating tasks (direct) and by kswapd, between
-# start_reclaim_counts and reclaim_figures.
+# Prints the kernel's counts of allocation stalls, and of pages scanned and reclaimed by allocating tasks (direct) and
+# by kswapd. reclaim_figures records how much they have grown since start_reclaim_counts.
 reclaim_counts() {
     awk '/^allocstall/ { stalls += $2 }
         /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat
@@ -86,7 +87,7 @@ reclaim_figures() {
         awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
 }
 
-# With the lockstat variant: counts waits for locks from this call until lock_figures.
+# In the lockstat variant, counts waits for locks from this call until lock_figures.
 lock_stat=/proc/lock_stat
 start_lock_stat() {
     [ -e $lock_stat ] || return 0
@@ -94,30 +95,30 @@ start_lock_stat() {
     echo 1 >/proc/sys/kernel/lock_stat
 }
 
-# stop_lock_stat: stores the counts in $E4R_RUN/lock_stat; returns false without the lockstat variant.
+# stop_lock_stat: stores the counts in $E4R_RUN/lock_stat. Returns false in other variants than lockstat.
 stop_lock_stat() {
     [ -e $lock_stat ] || return 1
     echo 0 >/proc/sys/kernel/lock_stat
     cat $lock_stat >"$E4R_RUN/lock_stat"
 }
 
-# Records waits for locks as figures; does nothing without the lockstat variant.
+# Records waits for locks as figures. Does nothing in other variants than lockstat.
 lock_figures() {
     stop_lock_stat || return 0
     sums_of_locks "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
-# lock_figures_of NAME: the same, with _NAME appended to the name of each figure.
+# lock_figures_of NAME: does the same as lock_figures, but appends _NAME to the name of each figure.
 lock_figures_of() {
     stop_lock_stat || return 0
     sums_of_locks "$E4R_RUN/lock_stat" | sed "s/ /_$1 /" >>"$E4R_RUN/figures"
 }
 
-# sums_of_locks FILE: makes figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group locks
-# (struct blockgroup_lock: 128 locks shared by the groups), list_locks are the locks of mballoc's lists by order and by
-# average fragment size. all_locks are all locks of the kernel. For each class: contentions, microseconds waited,
-# acquisitions, microseconds held (columns of lock_stat version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c). Fails if
-# lockdep has stopped or saw no group lock.
+# sums_of_locks FILE: makes figures from a copy of /proc/lock_stat, in three classes. group_lock is the class of ext4's
+# group locks (struct blockgroup_lock: 128 locks shared by the groups). list_locks are the locks of mballoc's lists by
+# order and by average fragment size. all_locks are all locks of the kernel. The figures of a class are contentions,
+# microseconds waited, acquisitions and microseconds held (columns of lock_stat version 0.4, Linux 6.1
+# kernel/locking/lockdep_proc.c). Fails if lockdep has stopped or saw no group lock.
 sums_of_locks() {
     awk '
         function add(what) {
@@ -128,7 +129,8 @@ sums_of_locks() {
             printf "%s_taken %.0f\n%s_hold_us %.0f\n", what, taken[what], what, held[what]
         }
         /^\*WARNING\*/ { print "guest: lock_stat: " $0 >"/dev/stderr"; bad = 1 }
-        # A class is "NAME: 12 numbers". Lines with fewer numbers follow, one for each place that waits.
+        # The line of a class is "NAME: 12 numbers". Lines with fewer numbers follow it, one for each place in the code
+        # that waits.
         match($0, /:( +[0-9]+(\.[0-9]+)?)+ *$/) && split(substr($0, RSTART + 1), n, " ") == 12 {
             name = substr($0, 1, RSTART - 1)
             gsub(/^ +| +$/, "", name)
@@ -159,7 +161,7 @@ start_trace() {
     echo mono >"$TRACING/trace_clock"
     echo "${TRACE_KB:-200000}" >"$TRACING/buffer_size_kb"
     for event in $events; do
-        # Linux 5.8 and earlier do not read ahead.
+        # Linux 5.8 and earlier do not read bitmaps ahead, so they lack this event.
         [ -e "$TRACING/events/${event/://}" ] || [ "$event" != ext4:ext4_prefetch_bitmaps ] || continue
         echo 1 >"$TRACING/events/${event/://}/enable"
     done

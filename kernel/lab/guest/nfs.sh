@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2153
-# NFS in guests: server and client. Sourced by jobs and by nfs-server.sh, after lib.sh.
-#   SERVER_DISK=ubd      the storage of the exported ext4: the disk itself, or
-#     delay              dm-delay on it, SERVER_MS=20 per request
-#     flush              dm-delay on it, SERVER_MS=20 per flush of its cache, nothing for other requests
-#   WSIZE=256K           largest transfer that the server allows, and so the client's
+# Functions for an NFS server and client in guests. Jobs and nfs-server.sh source this file after lib.sh.
+#   SERVER_DISK=ubd      the exported ext4 is on the disk itself, or on
+#     delay              dm-delay on the disk, which takes SERVER_MS=20 per request
+#     flush              dm-delay on the disk, which takes SERVER_MS=20 per cache flush and no time otherwise
+#   WSIZE=256K           largest transfer that the server allows, and thus that the client uses
 #   VERS=4.2             NFS version of the mount (3 is mounted with nolock)
 #   MOUNT=               more mount options
 #   RATE=400mbit LINK_MS=0 rate that netem sets on the client's link, and round-trip time to the server
@@ -19,13 +19,13 @@ client_side=()
 # network ADDRESS: sets up this guest's network.
 network() {
     ip link set lo up
-    # On 7.3 the device has this name.
+    # On 7.3 the network device is called vec0.
     [ ! -e /sys/class/net/vec0 ] || ip link set vec0 name eth0
     ip address add "$1/24" dev eth0
     ip link set eth0 up
 }
 
-# slow_link DEVICE: limits the device from now on.
+# slow_link DEVICE: makes netem limit the device to the rate and delay above.
 slow_link() {
     local delay=()
     [ "${LINK_MS:-0}" = 0 ] || delay=(delay "${LINK_MS}ms")
@@ -61,7 +61,7 @@ mount_export() {
     mount -t ext4 -o noinit_itable "$export_disk" "$export_dir"
 }
 
-# crash_export: discards everything that is only in memory, and replays the journal.
+# crash_export: discards everything that is only in memory, and mounts the export again, which replays the journal.
 crash_export() {
     "$BIN/goingdown" "$export_dir"
     exportfs -ua
@@ -94,7 +94,7 @@ nfsd_threads() {
     echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
 }
 
-# Restores the writeback timers, which guests switch off.
+# Switches the writeback timers on, which guest/init has switched off.
 writeback_as_usual() {
     echo 500 >/proc/sys/vm/dirty_writeback_centisecs
 }
@@ -121,13 +121,14 @@ client() {
     for name in ${SYSCTLS:-}; do sysctl -q "$name"; done
 }
 
-# has_write_behind: whether the kernel has the whole series. 7.3 has only the fix for eager mounts.
+# has_write_behind: whether the kernel has the complete series nfs-eager. The series for 7.3 has only the fix for eager
+# mounts.
 has_write_behind() {
     [ -e /proc/sys/fs/nfs/nfs_max_woutstanding ]
 }
 
-# send_early BOUND: makes client and mount_nfs send data early: by write-behind with this many WRITEs in flight, or
-# eagerly on kernels without write-behind.
+# send_early BOUND: makes the mounts of client and mount_nfs send data early. They use write-behind with at most BOUND
+# WRITEs in flight, or are eager if the kernel has no write-behind.
 send_early() {
     if has_write_behind; then
         SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=$1}
@@ -136,7 +137,7 @@ send_early() {
     fi
 }
 
-# within SECONDS COMMAND...: repeats the command until it succeeds; returns false after that time.
+# within SECONDS COMMAND...: repeats the command until it succeeds. Returns false if it does not succeed within SECONDS.
 within() {
     local tenths=$((10 * $1))
     until "${@:2}"; do
@@ -146,19 +147,20 @@ within() {
     done
 }
 
-# await FILE SECONDS: waits until the file exists; the time is multiplied by the target's slowness.
+# await FILE SECONDS: waits until the file exists. Fails after SECONDS, which are multiplied on a slow target.
 await() {
     within $(($2 * ${SLOW:-1})) test -e "$1" || { say "no $1 within $2 s" && return 1; }
 }
 
-# ask REQUEST: sends a request to the server; returns when the server has carried it out.
+# ask REQUEST: sends a request to the second guest, and returns when that guest has carried it out.
 ask() {
     rm -f "$E4R_RUN/peer/did-$1"
     touch "$E4R_RUN/peer/$1"
     await "$E4R_RUN/peer/did-$1" "${2:-60}"
 }
 
-# Prints the mount's total requests, the counters of the series, and retransmitted TCP segments.
+# Prints how many WRITEs and COMMITs the mount has sent, the counters that the series adds, and the number of
+# retransmitted TCP segments.
 op_counts() {
     awk -v dir="$mount_dir" '
         $1 == "device" { mine = $5 == dir }

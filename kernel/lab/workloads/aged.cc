@@ -2,9 +2,9 @@
 // Runs the operations of `e4replay age --write-operations` on a mounted file system.
 //   aged --prepare N --dirs D DIRECTORY    makes N empty files in D directories and prints their
 //                                          inode numbers
-//   aged --script FILE --pid N DIRECTORY   runs the operations in FILE, in a process whose number
-//                                          equals N modulo 16 (the start of nodelalloc depends
-//                                          on it)
+//   aged --script FILE --pid N DIRECTORY   runs the operations in FILE, in a process whose pid is
+//                                          congruent to N modulo 16 (with nodelalloc, the goal of
+//                                          a file's first block depends on the pid)
 #include <sys/wait.h>
 
 #include <fstream>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Mixed operations on `files` files per thread in DIRECTORY/cT: create, append, rewrite, truncate,
-// fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows the correct
-// contents of each file and checks them at intervals, at the end, and in a later run (`--manifest
-// MANIFEST` writes what `--check MANIFEST` reads after a remount). `--resume MANIFEST` continues
-// with the files of an earlier run. `--fitrim LIST` trims the file system in between: LIST has
-// calls separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). They are spread
-// evenly over the run. The weights of `--mix` choose the operations: basic, append, holes
-// (fallocate, punch, zero range and sparse writes more often), direct, indirect (for files without
-// extents), wide (also mmap, xattrs, symbolic links, directories, rename over a file, writing to
-// unlinked files).
+// Thread T does mixed operations on `files` files in DIRECTORY/cT: create, append, rewrite,
+// truncate, fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. The
+// program knows the correct contents of each file. It checks them at intervals and at the end.
+// `--manifest MANIFEST` stores them, so that `--check MANIFEST` can check them after a remount.
+// `--resume MANIFEST` continues with the files of an earlier run. `--fitrim LIST` also trims the
+// file system, at even intervals over the run. LIST has one item per FITRIM call, separated by
+// commas. An item is MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). `--mix` sets how often each
+// operation is chosen: basic, append, holes (more fallocate, punch, zero range and sparse writes),
+// direct, indirect (for files without extents), or wide (also mmap, xattrs, symbolic links,
+// directories, rename over a file, and writing to unlinked files).
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::uint64_t kUnit = 512;  // the unit of all operations
 
-// Writes the contents of a unit: words computed from its stamp and its index. Stamp 0 means zeros,
-// written or from a hole.
+// Fills `out` with the contents of a unit: words computed from the unit's stamp and index. Stamp 0
+// means zeros, which were written or are a hole.
 void paint(char* out, std::uint32_t stamp, std::uint64_t unit) {
   if (stamp == 0) {
     std::memset(out, 0, kUnit);
@@ -42,7 +42,7 @@ void paint(char* out, std::uint32_t stamp, std::uint64_t unit) {
 
 struct File {
   std::string name;
-  int fd = -1;  // kept open by some files
+  int fd = -1;  // some files stay open
   std::vector<std::uint32_t> stamps;
   [[nodiscard]] std::uint64_t units() const { return stamps.size(); }
 };
@@ -75,14 +75,14 @@ enum Op {
 using Weights = std::vector<unsigned>;
 
 Weights weights_of(const std::string& mix) {
-  // In the order of enum Op; missing values at the end are 0.
+  // The weights are in the order of enum Op. Missing weights at the end are 0.
   //      cmp
   if (mix == "basic") return {14, 34, 12, 8, 2, 4, 0, 0, 0, 0, 2, 10, 10, 3, 1};
   if (mix == "holes") return {10, 14, 10, 6, 3, 10, 10, 8, 10, 0, 2, 7, 7, 2, 1};
   if (mix == "direct") return {10, 10, 6, 5, 2, 4, 3, 0, 4, 40, 2, 8, 4, 1, 1};
   if (mix == "append") return {6, 70, 4, 2, 0, 0, 0, 0, 0, 0, 0, 4, 10, 3, 1};
   if (mix == "wide") return {16, 20, 8, 6, 3, 4, 3, 3, 6, 6, 3, 8, 5, 2, 1, 6, 8, 6, 5, 4, 3};
-  // No operations that need extents.
+  // This mix has no operation that needs extents.
   if (mix == "indirect") return {14, 34, 12, 8, 4, 0, 4, 0, 10, 6, 2, 8, 8, 3, 1};
   std::fprintf(stderr, "churn: no mix '%s': basic, holes, direct, append, wide, indirect\n",
                mix.c_str());
@@ -182,7 +182,7 @@ class Churn {
     }
   }
 
-  // A number of units to write: usually small, sometimes large.
+  // Draws the number of units to write. It is usually small, sometimes large.
   std::uint64_t length() {
     const std::uint64_t most =
         rng_.percent(small_percent_) ? 64 : std::max<std::uint64_t>(most_units_ / 4, 1);
@@ -241,8 +241,8 @@ class Churn {
     });
   }
 
-  // Notes the units that a write has written. Near ENOSPC a write may stop within a unit; the
-  // partial unit is dropped.
+  // Records the units that a write has written. Near ENOSPC, a write may stop within a unit; then
+  // the file is cut before this unit.
   void accept(File& file, std::uint64_t at, std::uint64_t bytes, std::uint32_t stamp) {
     const std::uint64_t units = bytes / kUnit;
     if (units > 0) note(file, at, units, stamp);
@@ -251,8 +251,8 @@ class Churn {
                  path(file));
   }
 
-  // Drops the file's contents from `at` on. After ENOSPC a call may have done part of its work
-  // without reporting it.
+  // Cuts the file at the unit `at`, because a call that failed with ENOSPC may have done part of
+  // its work without reporting it.
   void forget_from(File& file, std::uint64_t at) { resize(file, std::min(at, file.units())); }
 
   void put_direct(File& file) {
@@ -316,7 +316,7 @@ class Churn {
     const std::string old = path(file);
     const std::string old_name = file.name;
     file.name = std::to_string(next_name_++) + "-renamed";
-    // The directory may need a block.
+    // A rename can fail, because the directory may need another block.
     if (!ok(rename(old.c_str(), path(file).c_str()), file)) file.name = old_name;
   }
 
@@ -336,7 +336,7 @@ class Churn {
     const std::uint64_t at = rng_.below(pages);
     const std::uint64_t count = std::min(rng_.between(1, 16), pages - at);
     with(file, [&](int fd) {
-      // A page fault without space would kill the process, so reserve space first.
+      // If a page fault finds no space, the kernel kills the process. So reserve space first.
       if (!ok(fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at * 4096),
                         static_cast<off_t>(count * 4096)),
               file))
@@ -352,8 +352,8 @@ class Churn {
     });
   }
 
-  // Small attributes are stored in the inode, large ones in a block, or in several if the file
-  // system supports that.
+  // Small attributes are stored in the inode. Large attributes are stored in a block, or in several
+  // blocks if the file system supports that.
   void set_xattr(File& file) {
     const std::string value(rng_.between(1, 900), 'v');
     const std::string name = "user.a" + std::to_string(rng_.below(4));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fills extent status trees. `--step write` writes every second block of each file without
-// writeback, so that each block is a separate delayed entry. `--step read` reads `holes` of the
-// blocks between them in each file, evenly spaced; each becomes an entry for a hole. `--step seek`
-// checks that SEEK_DATA and SEEK_HOLE find every written and every unwritten block. The kernel
-// knows them only from the delayed entries.
+// Fills extent status trees. `--step write` writes every second block of each file and does not
+// cause writeback, so each written block is a separate delayed entry. `--step read` reads `holes`
+// of the unwritten blocks of each file, evenly spaced; each becomes an entry for a hole. `--step
+// seek` checks that SEEK_DATA and SEEK_HOLE find every written and every unwritten block. Until
+// writeback, the kernel knows the written blocks only from the delayed entries.
 #include "support.h"
 
 namespace {

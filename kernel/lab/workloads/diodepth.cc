@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Measures direct writes to one file, many in flight at a time. Each of --threads threads keeps
 // --depth writes of --size bytes in flight (Linux aio), in its own region of the file, and makes
-// --count writes. The number of writes is fixed, so that the program ends in a guest whose clock
-// stands still while it computes.
+// --count writes. The number of writes, not the time, is fixed, because in some guests the clock
+// stands still while the program computes.
 //   --prepare written|fallocated|hole    the file's state before the run
 //             appended  the file grows; only with --threads 1
-//   --pattern seq       one after the other
+//   --pattern seq       one write after the other, without gaps
 //             block     the first bytes of every block of --block bytes
 //             random    anywhere in the region, at multiples of 512 bytes
 //   --sync 1            pwrite instead of aio: the depth is the number of threads

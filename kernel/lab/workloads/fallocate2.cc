@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Like will-it-scale's fallocate2, with several files: each of `processes` processes extends one of
-// its own files by 8 KiB at a time up to 1 MiB, truncates it to nothing, and continues with the
-// next of its `files` files. So a recording of one process can be distributed over `files` writers.
-// With `rate`, a process makes at most `rate` operations per second. Prints operations per second
-// and process.
+// A variant of will-it-scale's fallocate2 with several files. Each of `processes` processes extends
+// one of its own files by 8 KiB at a time up to 1 MiB, truncates it to nothing, and continues with
+// the next of its `files` files. Because of the separate files, a recording of one process can be
+// distributed over `files` writers. With `rate`, a process makes at most `rate` operations per
+// second. Prints the operations per second of each process.
 #include <chrono>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fills the file system until ENOSPC and makes room again, `rounds` times: creates files of random
-// sizes, some written, some fallocated, some grown in small steps, and then removes half of them.
+// Fills the file system until ENOSPC and makes room again, `rounds` times. To fill it, creates
+// files of random sizes: some are written, some fallocated, some grown in small steps. To make
+// room, removes half of the files.
 #include <algorithm>
 
 #include "support.h"

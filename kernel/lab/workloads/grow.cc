@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Grows `files` files in turn to `mib` MiB, like logs and downloads. Each round appends `kib` KiB
-// to every file, in a new order, and flushes it unless `sync` is 0. There is one thread, so that
-// only the order of the appends interleaves the files. Prints the time.
+// to every file, in a new order, and flushes it unless `sync` is 0. There is only one thread, so
+// the order of the appends alone determines how the files interleave. Prints the time.
 #include <algorithm>
 #include <numeric>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Starts writers inside a kernel with experiments/kernel-writers.patch, each in its own thread.
-// They make no system calls, because a system call costs more in a guest than an allocation.
-// `--kind files`: `count` files of 64 KiB; `fallocate`: a file grows `count` times by 8 KiB, and is
-// truncated when it has reached 1 MiB.
+// Starts writers inside a kernel with experiments/kernel-writers.patch. Each writer is a kernel
+// thread. It makes no system calls, because in a guest a system call costs more than an allocation.
+// `--kind files` makes `count` files of 64 KiB. `--kind fallocate` extends a file `count` times by
+// 8 KiB, and truncates it each time it has reached 1 MiB.
 #include "support.h"
 
 int main(int argc, char** argv) {

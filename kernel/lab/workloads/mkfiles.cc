@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Writes many small files: each of N threads or processes writes its share of `files` files of
 // `kib` KiB. Writer T uses the directory DIRECTORY/tT; with --together 1, all writers use
-// DIRECTORY/t0. Prints the time with and without the sync at the end, and the rate without it.
+// DIRECTORY/t0. Prints the time with and without the sync at the end, and the rate without the
+// sync.
 #include <algorithm>
 
 #include "support.h"

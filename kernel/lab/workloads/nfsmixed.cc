@@ -37,7 +37,7 @@ class File {
                path_);
     std::memcpy(model_.data() + at, data, size);
   }
-  // Stores to a byte of the second half, in a page that no other thread writes.
+  // Stores a byte in the second half, in a page that no other thread writes.
   void store(std::size_t at, char value) {
     map_[at - half()] = value;
     model_[at] = value;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writes one file sequentially, `mib` MiB by write() calls of `kib` KiB, then calls fsync and
+// Writes one file of `mib` MiB sequentially, by write() calls of `kib` KiB, then calls fsync and
 // close. Prints the speed, the longest call, the number of calls over 100 ms, the time of fsync,
 // and the largest amount of memory that was dirty or under writeback, sampled every 10 ms. With
-// `check` 1 it then reads the file with O_DIRECT and checks its contents; with `only-check` 1 it
-// does only that. With `launder` N it drops, after every MiB, clean pages that are more than N MiB
-// behind the writer.
+// `check` 1, the program then reads the file with O_DIRECT and checks its contents. With
+// `only-check` 1, it only checks an existing file. With `launder` N, it drops clean pages that are
+// more than N MiB behind the writer, after every MiB.
 #include <algorithm>
 #include <atomic>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Makes allocation requests as fast as possible from several processes. Each of `count` operations
-// opens one of the `files` files of its process, and allocates up to 40 blocks that begin in its
-// first 64 blocks. One operation in three then empties the file, and one in seven removes it. A
-// full file system is not an error.
+// opens one of the process's `files` files and allocates up to 40 blocks of it, which begin within
+// the file's first 64 blocks. One operation in three then empties the file, and one in seven
+// removes it. A full file system is not an error.
 #include "support.h"
 
 int main(int argc, char** argv) {

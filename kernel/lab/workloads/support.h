@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-// Code shared by the workload programs: options, random numbers, system calls that must succeed.
-// The programs print "name value" lines, one figure each, and exit 0 only if everything succeeded.
+// Code shared by the workload programs: options, random numbers, system calls that must succeed. A
+// program prints its figures as "name value" lines, and exits with 0 only if everything succeeded.
 namespace lab {
 
 [[noreturn]] inline void die(const std::string& what) {
@@ -111,8 +111,8 @@ void in_threads(std::uint64_t threads, const Body& body) {
   for (std::thread& thread : all) thread.join();
 }
 
-// The same with processes. Processes run in parallel on the CPUs of User Mode Linux, but threads do
-// not. Fails if one of the processes fails.
+// Runs body(process) in `processes` processes. Unlike threads, processes run in parallel on the
+// CPUs of User Mode Linux. Fails if one of the processes fails.
 template <class Body>
 void in_processes(std::uint64_t processes, const Body& body) {
   if (processes <= 1) return body(0);
@@ -130,7 +130,7 @@ void in_processes(std::uint64_t processes, const Body& body) {
   }
 }
 
-// `bytes` of memory for direct I/O, freed with the object.
+// `bytes` bytes of memory for direct I/O, freed with the object.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The network between guests of Linux 7.3, which have no device for uml_switch: every packet that a
+// A network between guests of Linux 7.3, which have no device for uml_switch. Every packet that a
 // guest sends goes to all others. Guests connect to the socket SOCKET (transport "bess" of User
 // Mode Linux's vector driver, Documentation/virt/uml/user_mode_linux_howto_v2.rst): a message is a
-// packet. A packet waits until its guest takes it. From SIGUSR1 to SIGUSR2 the wire is cut: packets
-// are dropped. (They are not refused, because a guest that cannot send would do nothing but retry.)
-// Runs on the host, until its standard input ends.
+// packet. A packet waits until the receiving guest takes it. From SIGUSR1 to SIGUSR2 the wire is
+// cut: packets are dropped. (They are not refused, because a guest that cannot send would do
+// nothing but retry.) Runs on the host, until its standard input ends.
 //   wire SOCKET
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@
 namespace {
 
 constexpr int kQueue = 8 << 20;  // most bytes that may wait for a guest
-constexpr int kAtOnce = 64;      // packets of one guest before the others get their turn
+constexpr int kAtOnce = 64;      // packets to forward from one guest before the next guest's turn
 
 volatile std::sig_atomic_t is_cut = 0;
 
@@ -36,8 +36,8 @@ int listen_at(const std::string& path) {
   return fd;
 }
 
-// Forwards the packets of guest `from`; returns false if it has gone. Packets to a guest that has
-// gone are dropped.
+// Forwards the packets that guest `from` has sent. Returns false if that guest has disconnected.
+// Drops packets to guests that have disconnected.
 bool hand_on(int from, const std::vector<int>& guests) {
   static char packet[1 << 16];
   for (int i = 0; i < kAtOnce; ++i) {

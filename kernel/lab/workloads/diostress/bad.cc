@@ -18,8 +18,8 @@ struct Extent {
   std::uint64_t place;         // sector of the disk
 };
 
-// The extents of the file below its last block, after writeback. Blocks beyond the end disappear
-// when an extending write fails.
+// Writes the file back, and returns the extents below its last block. Blocks beyond the end of the
+// file disappear when an extending write fails.
 std::vector<Extent> extents_of(const Target& target) {
   std::vector<char> memory(sizeof(fiemap) + kMostExtents * sizeof(fiemap_extent), 0);
   auto* map = reinterpret_cast<fiemap*>(memory.data());

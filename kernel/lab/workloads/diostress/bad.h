@@ -13,8 +13,8 @@ class BadSectors {
  public:
   // The attribute's path.
   explicit BadSectors(std::string attribute) : attribute_(std::move(attribute)) {}
-  // Makes some of the file's sectors bad on the disk and in the file's model. The file must keep
-  // their blocks until clear(): nothing may be truncated or punched meanwhile.
+  // Makes some of the file's sectors bad on the disk and in the file's model. Until clear(), the
+  // file must keep the blocks of these sectors, so nothing may be truncated or punched.
   void choose(const Target& target, lab::Rng& rng);
   void clear();
 

@@ -5,18 +5,20 @@
 // model knows the possible contents of each sector. All sectors are compared at the end of each
 // round, and some also during the round.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N per thread
-//   --files N            number of files at once; each thread works on all of them
-//   --tails PERCENT      share of operations at the end of the file, while others extend it
-//   --bad-sectors FILE   null_blk's attribute "badblocks": makes some sectors bad (with --changers
-//                        0, because freed blocks and the page cache must not meet them)
-//   --exposing 1         a direct read may see old data of the disk in a page with a concurrent
+//   --files N            number of files; each thread works on all of them
+//   --tails PERCENT      share of operations at the end of the file, while other operations extend
+//   it
+//   --bad-sectors FILE   null_blk's attribute "badblocks", used to make some sectors bad (only with
+//                        --changers 0: bad blocks must not be freed or enter the page cache)
+//   --exposing 1         permits a direct read to see old data of the disk in a page with a
+//   concurrent
 //                        store through a mapping (Linux without delayed allocation)
-//   --patience SECONDS   time after --seconds until the run fails because threads still wait
+//   --patience SECONDS   the run fails if threads still wait this long after the end of --seconds
 //   --state FILE         stores the expected contents of the remaining files
 //   --verify-only FILE   after a remount, compares the files with the contents stored in FILE
 //   --self-test 1        tests the model with invented outcomes, in memory
-// On a failure, prints one line (expected contents, contents found, operations in flight) and exits
-// with 1.
+// For a failure, prints one line (expected contents, contents found, operations in flight). Then
+// exits with 1.
 #include <sys/statvfs.h>
 
 #include <algorithm>

@@ -24,7 +24,7 @@ void Changer::one_op(lab::Rng& rng) {
   target_ = &stress_.draw_target(rng);
   const std::uint64_t kind = rng.below(100);
   Model& model = *target_->model;
-  // Leaves room for extending writes.
+  // Truncate if little room for extending writes is left.
   if (model.most() - model.size() < 2 * kMostRange) return truncate(rng);
   if (kind < 26) return discard(rng, Kind::punch);
   if (kind < 40) return discard(rng, Kind::zero);
@@ -69,10 +69,10 @@ void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
   if (result != 0) stress_.unexpected(*target_, "ftruncate", result);
 }
 
-// Extends a range to whole pages if it meets pages with mappings. A store through a mapping is lost
-// if a block of its page, but not the whole page, was punched or zeroed before: the page stays
-// writable, so the block is not allocated again (Linux 6.1 ext4_punch_hole and ext4_zero_range;
-// later kernels: ext4_truncate_page_cache_block_range).
+// Extends a range to whole pages if it overlaps pages with mappings. The kernel loses a store
+// through a mapping if a block of the page, but not the whole page, was punched or zeroed before.
+// The reason is that the page stays writable, so the store does not allocate the block again (Linux
+// 6.1 ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
 Range Changer::apart_from_mappings(Range range) const {
   const Model& model = *target_->model;
   if (model.sectors_per_block() >= kPageSectors || !range.meets(model.for_mappings())) return range;
@@ -96,8 +96,8 @@ void Changer::discard(lab::Rng& rng, Kind kind) {
     can_zero_ = false;
 }
 
-// Calls fallocate(). That does not change contents, so nothing is claimed, and writes to the same
-// sectors continue.
+// Calls fallocate(). It does not change contents, so the operation claims nothing, and writes to
+// the same sectors continue.
 void Changer::allocate(lab::Rng& rng) {
   const Range range = draw_range(rng, kMostRange);
   if (!can_fallocate_ || range.count == 0) return;
@@ -114,12 +114,13 @@ void Changer::allocate_behind(lab::Rng& rng) {
   if (can_fallocate_) stress_.add(Count::fallocates);
 }
 
-// Extends the file with zeros: fallocate() or ftruncate().
+// Extends the file with zeros, by fallocate() or ftruncate().
 void Changer::grow(lab::Rng& rng, bool allocate) {
   Model& model = *target_->model;
   const auto count = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (allocate && !can_fallocate_) return;
-  // An ftruncate() below the end of a concurrent extension would shrink the file.
+  // During a concurrent extension, ftruncate() could set a size below the extension's end and
+  // shrink the file.
   const auto claimed = allocate
                            ? model.begin_extend({Kind::grow, Via::control, owner_, 0, count}, 0, 0)
                            : model.begin_grow_alone(owner_, count);
@@ -177,8 +178,8 @@ void Reader::run(std::uint64_t ops) {
   stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
 }
 
-// Whether a failed read is correct: it includes a bad sector, or shares a page of the page cache
-// with one.
+// Returns whether a read may fail: it includes a bad sector, or shares a page of the page cache
+// with a bad sector.
 bool Reader::fails_rightly(std::uint32_t first, std::uint32_t count, long result) {
   if (result == count * long{kSector} || (result < 0 && errno != EIO)) return false;
   const std::uint32_t from = first - first % kPageSectors;

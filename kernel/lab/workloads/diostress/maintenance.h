@@ -6,8 +6,8 @@
 
 #include "stress.h"
 
-// Threads that work on the file during direct writes: one changes it by other operations, one reads
-// it.
+// Threads that work on the files during direct writes: a Changer changes files by other operations,
+// a Reader reads them.
 namespace dio {
 
 class Changer {

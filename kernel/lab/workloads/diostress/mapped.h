@@ -7,8 +7,8 @@
 
 #include "stress.h"
 
-// A thread that stores to mappings of the files and loads from them, in the pages that no direct
-// write touches (Model::keep_for_mappings).
+// A thread that stores to and loads from mappings of the files. It uses only the pages that no
+// direct write touches (Model::keep_for_mappings).
 namespace dio {
 
 class Mapper {

@@ -239,8 +239,8 @@ bool Model::wrote_since(std::uint64_t seq, std::uint32_t sector, Token token) co
   return false;
 }
 
-// Whether the sector may be a mix of contents: a reader can see a part of a store through a
-// mapping, over any contents that are possible at the same time.
+// Returns whether the sector may be a mix of contents. A reader can see part of a store through a
+// mapping. The rest of the sector can be any contents that are possible at the same time.
 bool Model::may_be_torn(const ReadWindow& window, std::uint32_t sector, const char* data) const {
   std::vector<Token> tokens = window.legal[sector - window.first];
   bool storing = window.storing[sector - window.first];
@@ -253,8 +253,8 @@ bool Model::may_be_torn(const ReadWindow& window, std::uint32_t sector, const ch
   return storing && is_mix(data, file_, sector, tokens);
 }
 
-// Whether a store to the sector's page during a direct read may have been the first store to this
-// page. That store gives the page a block with old contents.
+// Returns whether the first store to the sector's page may have happened during this direct read.
+// The first store allocates a block with old contents for the page.
 bool Model::may_be_exposed(const ReadWindow& window, std::uint32_t sector) const {
   if (!stores_expose_ || window.via == Via::mapping || window.via == Via::buffered) return false;
   const Range page{sector - sector % kPageSectors, kPageSectors};
@@ -316,8 +316,8 @@ Violation Model::violation(std::uint32_t sector, const std::vector<Token>& legal
   return {sector, expected, name_of(found, file_, sector), around(sector, legal)};
 }
 
-// Describes operations on the block of the sector, or next to it, that were in flight together with
-// the first expected operation. If zeros are expected, describes the last operations.
+// Describes the operations that were in flight together with the first expected operation, in the
+// sector's block or next to it. If zeros are expected, describes the last operations.
 std::string Model::around(std::uint32_t sector, const std::vector<Token>& legal) const {
   constexpr std::size_t kMost = 8;
   std::uint64_t from = 0, to = clock_;

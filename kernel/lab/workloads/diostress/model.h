@@ -18,9 +18,10 @@
 // the value of any write that had not ended when a later successful write began. A failed or short
 // operation may or may not have changed its sectors.
 //
-// Pages may be reserved for mappings. Stores to them are not system calls: they are not atomic for
-// a reader, and they do not wait for a direct write to the same page. So direct writes never touch
-// these pages. All other operations share the page cache and treat these pages like any sectors.
+// Pages may be reserved for mappings. Stores through a mapping are not system calls: they are not
+// atomic for a reader, and they do not wait for a direct write to the same page. So direct writes
+// never touch these pages. All other operations use the page cache, as the stores do, and treat
+// these pages like any others.
 namespace dio {
 
 enum class Kind : std::uint8_t {
@@ -47,7 +48,8 @@ struct Range {
   }
 };
 
-// One operation. Sectors [first, first + count) get the token's contents, or zeros.
+// One operation. It fills the sectors [first, first + count) with the token's contents or with
+// zeros.
 struct Op {
   Kind kind;
   Via via;
@@ -77,14 +79,14 @@ struct Claimed {
   Token token;
 };
 
-// The sectors of a read, from begin_read() on.
+// A read that begin_read() has begun: its sectors, and the contents that are legal for them.
 struct ReadWindow {
   std::uint32_t first;
   std::uint32_t size;      // size of the file when the read began
-  std::uint64_t next_seq;  // first number of operations that begin later
-  std::uint64_t shrinks;   // number of truncations so far
+  std::uint64_t next_seq;  // sequence number of the next operation to begin
+  std::uint64_t shrinks;   // number of truncations before the read
   std::vector<std::vector<Token>> legal;
-  std::vector<bool> storing;  // sectors that are being stored to through a mapping
+  std::vector<bool> storing;  // whether a mapping was storing to the sector when the read began
   Via via;
   std::uint64_t time;  // when the read began
 };
@@ -106,30 +108,30 @@ class Model {
   [[nodiscard]] Range for_mappings() const { return for_mappings_; }
   // After this call, a direct read may find any contents in a page with a concurrent store.
   void let_stores_expose() { stores_expose_ = true; }
-  // Returns the number of sectors since the last call in which only let_stores_expose() permitted
-  // the contents found.
+  // Returns the number of sectors, since the last call, whose contents were legal only because of
+  // let_stores_expose().
   [[nodiscard]] std::uint64_t take_exposed();
 
-  // From now on the disk refuses to read and write these sectors.
+  // Tells the model that the disk refuses to read and write these sectors from now on.
   void set_bad(std::vector<Range> bad);
   // Whether one of these sectors is bad.
   [[nodiscard]] bool has_bad(std::uint32_t first, std::uint32_t count);
-  // Whether a direct write may end with this result. A write to a bad sector must fail. Another
-  // write may fail if it shares a block with a bad sector, because the kernel may write zeros to
-  // the rest of the block.
+  // Returns whether a direct write may end with this result. A write to a bad sector must fail. A
+  // write that only shares a block with a bad sector may fail, because the kernel may write zeros
+  // to the rest of the block.
   [[nodiscard]] bool accepts(const Claimed& claimed, long result);
 
   // Returns nothing if sectors are claimed by others or are not all below the file's size.
   std::optional<Claimed> begin(const Claim& claim);
-  // Claims `count` sectors from the end of the file, or from the end of concurrent extensions. The
-  // claim skips `gap` sectors first. It also covers the last `back` sectors of the file, as a
-  // shared claim; `back` must be 0 while others extend the file.
+  // Claims `count` sectors that begin `gap` sectors after the end of the file, or after the end of
+  // concurrent extensions. The claim also covers the last `back` sectors of the file, as a shared
+  // claim. `back` must be 0 while others extend the file.
   std::optional<Claimed> begin_extend(const Claim& claim, std::uint32_t gap, std::uint32_t back);
-  // Claims an extension with zeros, excluding all other extensions.
+  // Claims an extension with zeros. Until it ends, no other extension is granted.
   std::optional<Claimed> begin_grow_alone(std::uint32_t owner, std::uint32_t count);
   std::optional<Claimed> begin_truncate(std::uint32_t owner, std::uint32_t size);
-  // `result` is in bytes, as returned by the system call, or -errno. Operations that move no data
-  // succeed with 0.
+  // `result` is the number of bytes that the system call returned, or -errno. If an operation moves
+  // no data, 0 means success.
   void end(const Claimed& claimed, long result);
 
   // `via` is mapping, buffered, or one of the direct engines.
@@ -142,8 +144,8 @@ class Model {
   [[nodiscard]] std::uint32_t size();
   // Returns the number of sectors with several possible values.
   [[nodiscard]] std::uint64_t ambiguous();
-  // Sets the size after all operations have ended. After a failed extension, the size may be
-  // anything up to its end.
+  // Sets the file's actual size after all operations have ended, and returns whether it is legal.
+  // After a failed extension, any size up to the extension's end is legal.
   bool settle_size(std::uint64_t bytes);
   [[nodiscard]] std::uint32_t most() const { return most_; }
   [[nodiscard]] std::uint32_t file() const { return file_; }
@@ -189,8 +191,8 @@ class Model {
   std::mutex mutex_;
   std::uint32_t file_, most_, per_block_;
   std::uint32_t size_ = 0;     // size after all successful operations
-  std::uint32_t claimed_ = 0;  // end of the operations in flight
-  std::uint32_t perhaps_ = 0;  // possible end of failed operations
+  std::uint32_t claimed_ = 0;  // size after all extensions in flight
+  std::uint32_t perhaps_ = 0;  // largest possible size after failed operations
   std::uint32_t extending_ = 0;
   bool shrinking_ = false;
   bool alone_ = false;  // an extending operation excludes all others

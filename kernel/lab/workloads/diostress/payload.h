@@ -33,18 +33,18 @@ struct Found {
   std::uint32_t file;
   std::uint32_t sector;
   Token token;
-  std::string detail;  // for a torn sector: the offset of the first difference
+  std::string detail;  // if the sector is torn: the offset of the first difference
 };
 
 void paint(char* out, std::uint32_t file, std::uint32_t sector, Token token);
 Found decode(const char* data);
-// Whether each byte could come from one of these tokens.
+// Returns whether each byte of the sector is from the contents of one of these tokens.
 bool is_mix(const char* data, std::uint32_t file, std::uint32_t sector,
             const std::vector<Token>& tokens);
 
-// For example "owner 3 seq 17", or "zeros".
+// Returns a token's name, such as "owner 3 seq 17" or "zeros".
 std::string name_of(Token token);
-// The same for the contents found at `sector` of `file`. May also return "torn", "stale" or
+// Returns the name of the contents found at `sector` of `file`. May also return "torn", "stale" or
 // "misplaced".
 std::string name_of(const Found& found, std::uint32_t file, std::uint32_t sector);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kChunk = 128;  // sectors per read or write
 
-// Writes directly or through the page cache. Buffered data is flushed to the disk.
+// Writes directly, or through the page cache with a flush to the disk.
 void write_chunk(Stress& stress, const Target& target, lab::Buffer& buffer, std::uint32_t first,
                  std::uint32_t count, bool direct) {
   const auto claimed = target.model->begin(

@@ -13,11 +13,12 @@ namespace dio {
 // file.
 void lay_out(Stress& stress, Target& target, const std::string& path, Model& model);
 
-// Compares all sectors, read directly and then through the page cache, and the size.
+// Compares the size and all sectors with the model. Reads the sectors directly, and then through
+// the page cache.
 void verify(Stress& stress, const Target& target, const std::string& when);
 
-// Extends the file and checks that zeros are read beyond the old end: in the rest of its last
-// block, and in blocks allocated after it.
+// Extends the file and checks that everything beyond the old end reads as zeros: the rest of the
+// old last block, and the blocks allocated after it.
 void verify_behind(Stress& stress, const Target& target);
 
 }  // namespace dio

@@ -45,7 +45,8 @@ class Bench {
     if (claimed) done(*claimed);
     return claimed;
   }
-  // Makes a sector of the first `bytes` bytes of one token and the rest of the other.
+  // Makes a torn sector: `bytes` bytes of the first token's contents, and the rest from the other
+  // token's.
   void mix(std::uint32_t sector, Token one, Token other, std::size_t bytes) {
     std::vector<char> first(kSector);
     paint(first.data(), kFile, sector, one);
@@ -53,7 +54,7 @@ class Bench {
     std::memcpy(at(sector), first.data(), bytes);
   }
   char* at(std::uint32_t sector) { return &bytes_[sector * kSector]; }
-  // Returns the contents that the model objects to, or "" if the file is right.
+  // Returns the contents to which the model objects, or "" if the file is right.
   std::string verdict() {
     const auto violation = model.check(0, bytes_.data(), model.size());
     return violation ? violation->found : "";
@@ -138,7 +139,8 @@ void overlapping() {
   expect("ambiguous no more", bench.model.ambiguous() == 0);
 }
 
-// A long write during two others. The second supersedes the first, but not the long one.
+// Two short writes begin and end during a long write. The second supersedes the first, but not the
+// long write.
 void long_one() {
   Bench bench;
   const Claimed slow = *bench.claim(0, 1, Mode::shared);
@@ -286,7 +288,7 @@ void mapping() {
          bench.read_verdict(bench.model.begin_read(8, 4, Via::sync), 4), "torn");
 }
 
-// Old contents of the disk in a page with a concurrent store.
+// A reader sees old contents of the disk in a page with a concurrent store.
 void exposing() {
   Bench bench;
   bench.model.keep_for_mappings({8, 16});
@@ -319,7 +321,7 @@ void exposing() {
          later.count == 1 ? bench.read_verdict(direct, 16) : "x", "");
 }
 
-// The correct results if the disk refuses sectors.
+// The disk refuses some sectors: which results are correct?
 void refusing() {
   Bench bench;
   const Claimed old = bench.written(8, 8);
@@ -350,7 +352,7 @@ void refusing() {
          bench.model.accepts(again, 4 * long{kSector}) && !bench.model.accepts(again, error));
 }
 
-// A half-done write counts as torn for every reader. Only half-done stores may be visible.
+// A half-done write is torn for every reader. Only a store may be half-done when a reader sees it.
 void half_written() {
   Bench bench;
   const Claimed old = bench.written(0, 2);

@@ -53,8 +53,9 @@ struct Target {
   int direct = -1;
   int buffered = -1;
   std::string path;
-  std::uint32_t overlap_first = 0, overlap_end = 0;  // where writes may overlap each other
-  std::uint64_t seed = 0;                            // seed of the round and the file
+  std::uint32_t overlap_first = 0,
+                overlap_end = 0;  // part of the file in which writes may overlap each other
+  std::uint64_t seed = 0;         // seed of the round and the file
 };
 
 class Stress {
@@ -67,7 +68,7 @@ class Stress {
   [[nodiscard]] std::uint64_t count(Count what) const {
     return counts_[static_cast<unsigned>(what)].load(std::memory_order_relaxed);
   }
-  // Returns whether a claim was granted; counts claims that were refused because they conflict.
+  // Returns whether a claim was granted. If not, counts a conflict.
   bool got(const std::optional<Claimed>& claimed) {
     if (!claimed) add(Count::conflicts);
     return claimed.has_value();
@@ -78,7 +79,8 @@ class Stress {
   void each_op(std::uint32_t owner, std::uint64_t ops, const Op& op);
   // Chooses a random file for an operation, or for a group of operations.
   Target& draw_target(lab::Rng& rng) { return targets[rng.below(targets.size())]; }
-  // The sector around which writes gather; it moves as operations are done.
+  // Returns the sector near which all writers currently write. It changes after some number of
+  // operations.
   std::uint32_t hot_sector(const Target& target) const;
   void step() { steps_.fetch_add(1, std::memory_order_relaxed); }
   // Prints a line for the first few failures, and ends the run.
@@ -87,7 +89,7 @@ class Stress {
   void unexpected(const Target& target, const std::string& what, long result);
   [[nodiscard]] bool over() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  // The percentage of the writers' operations that work at the end of the file.
+  // Returns the percentage of the writers' operations that are at the end of the file.
   [[nodiscard]] unsigned tails() const { return tails_; }
   [[nodiscard]] double elapsed() const { return clock_.seconds(); }
   void figures() const;
@@ -107,7 +109,7 @@ class Stress {
   std::mutex print_;
 };
 
-// A generator for one purpose, derived from the seed and up to three numbers.
+// Returns a random generator that depends only on the seed and up to three numbers.
 lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
 
 template <class Op>

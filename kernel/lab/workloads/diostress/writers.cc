@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMemory = kMaxCount * kSector + kPage;  // for one write
 
-// Draws the length of a write in sectors: often less than a block, or a few blocks, at most 64 KiB.
+// Draws the length of a write in sectors. It is often less than a block or a few blocks, and at
+// most 64 KiB.
 std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
   const std::uint64_t kind = rng.below(100);
   if (kind < 50) return static_cast<std::uint32_t>(rng.between(1, per_block));
@@ -79,7 +80,8 @@ void Writer::plain(lab::Rng& rng) {
   add(rng, first, count, shared ? Mode::shared : Mode::exclusive);
 }
 
-// Draws one to three blocks, near the current spot of all writers.
+// Draws one to three blocks, near the sector at which all writers currently write
+// (Stress::hot_sector).
 Writer::Blocks Writer::draw_blocks(lab::Rng& rng) {
   const std::uint32_t per_block = target_->model->sectors_per_block();
   const auto count = static_cast<std::uint32_t>(rng.between(1, 3));
@@ -87,7 +89,7 @@ Writer::Blocks Writer::draw_blocks(lab::Rng& rng) {
   return {stress_.hot_sector(*target_) / per_block * per_block + apart, count};
 }
 
-// Writes one to three blocks in pieces, all at once.
+// Writes one to three blocks in several pieces, which are all in flight at once.
 void Writer::burst(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -139,18 +141,19 @@ void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
 
 void Writer::extend(lab::Rng& rng) {
   const std::uint32_t per_block = target_->model->sectors_per_block();
-  // The count is usually small, because the file should grow all the time, but not beyond `most`.
+  // The count is usually small, so that the file can grow many times before it reaches its maximum
+  // size.
   const auto small = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
   const std::uint32_t count = rng.percent(85) ? small : draw_count(rng, per_block);
   const auto gap = static_cast<std::uint32_t>(rng.between(1, 3 * per_block));
   add_extend(rng, count, rng.percent(20) ? gap : 0, 0);
 }
 
-// Writes up to the end of the file, while another write extends the file in the same block.
-// Whole-block writes are submitted first, so that this write has to queue. A disk that sorts
-// handles requests in the order of their first sectors. So the extending write sometimes begins a
-// block earlier. Otherwise it could never be handled first with blocks of two sectors, and so never
-// be overwritten.
+// Writes up to the end of the file, while another write extends the file in the same block. First
+// submits writes of whole blocks, so that both of these writes have to wait in the disk's queue. A
+// disk that sorts its queue handles requests in the order of their first sectors. So the extending
+// write sometimes begins a block earlier. Otherwise, if blocks have two sectors, such a disk would
+// never handle the extending write first.
 void Writer::tail_burst(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -196,8 +199,8 @@ bool Writer::is_whole(const Claimed& claimed) const {
   return claimed.first % per_block == 0 && claimed.count % per_block == 0;
 }
 
-// Sets the contents, the flags, and one to three memory pieces whose lengths are multiples of a
-// sector. The kernel's alignment rules apply to the memory as well as to the file offset, so whole
+// Sets the contents and flags of a write, and divides its memory into one to three pieces of whole
+// sectors. The kernel's alignment rules apply to the memory as well as to the file offset, so whole
 // blocks usually get aligned memory.
 void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
   const Claimed& claimed = io.claimed;

@@ -18,7 +18,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Runs a round of `ops` operations, and returns when all of them have completed.
+  // Runs a round of `ops` operations. Returns when all of them have completed.
   void run(std::uint64_t ops);
 
  private:
