@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The BPF program of `e4replay record --events full`, compiled by clang for any kernel with BTF and embedded in
-# the executable.
+# Builds the BPF program of `e4replay record --events full`. clang compiles it for any kernel with
+# BTF, and the executable contains it.
 find_program(E4R_BPF_CLANG clang)
 pkg_check_modules(LIBBPF QUIET IMPORTED_TARGET libbpf)
 e4r_optional(BPF "`record --events full`" "clang, libbpf-dev"

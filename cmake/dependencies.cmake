@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# All dependencies are Debian 12 packages; tools/setup.sh installs them.
+# All dependencies are packages of Debian 12. tools/setup.sh installs them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -20,8 +20,8 @@ find_package(Protobuf QUIET)
 e4r_optional(PERFETTO "`replay --perfetto`" "libprotobuf-dev, protobuf-compiler" Protobuf_FOUND)
 pkg_check_modules(NLOPT QUIET IMPORTED_TARGET nlopt)
 e4r_optional(HUNT "`e4replay hunt`" "libnlopt-dev" NLOPT_FOUND)
-pkg_check_modules(NCURSESW QUIET ncursesw)  # no imported target: its flags would prevent the use of
-                                            # precompiled headers
+pkg_check_modules(NCURSESW QUIET ncursesw)  # an imported target would add flags, and precompiled headers
+                                            # cannot be used with different flags
 e4r_optional(PAGE "the full-screen page of `e4replay watch`" "libncurses-dev" NCURSESW_FOUND)
 pkg_check_modules(TRACEEVENT QUIET IMPORTED_TARGET libtraceevent>=1.7)
 pkg_check_modules(TRACEFS QUIET IMPORTED_TARGET libtracefs)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Embeds files as strings in a C++ source. Each string is named after its file: page.css becomes
-# kPageCss. HEADER declares the strings, in NAMESPACE. With BEHIND_LICENCE, the first line of each
-# file, its licence, is left out.
+# kPageCss. HEADER declares the strings, in NAMESPACE. With BEHIND_LICENCE, leaves out the first
+# line of each file, which names its licence.
 #   cmake "-DFILES=page.css;parts.js;..." -DHEADER=report/page.h -DNAMESPACE=e4r::report
 #         [-DBEHIND_LICENCE=ON] -DOUT=page_assets.cc -P embed_text.cmake
 set(text "// Made by cmake/embed_text.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\n")

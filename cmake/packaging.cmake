@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The README refers to its documents and its picture by paths below docs/.
+# README.md refers to other documents and to a picture by paths below docs/, so they must be
+# installed there.
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.md" PATTERN "*.ipynb" PATTERN "*.svg" PATTERN "*.png"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Library headers that nearly every file includes are compiled once for all targets, because parsing
 # them repeatedly takes most of the build time. Each file must still include what it needs. The
-# preset dev builds without precompiled headers, which finds files that do not.
+# preset dev builds without precompiled headers, so a missing #include is an error there.
 option(E4R_PRECOMPILED "compile the common headers of libraries once, for all targets" OFF)
 
 set(e4r_common_headers
@@ -30,14 +30,15 @@ function(e4r_use_precompiled target name)
   if(NOT TARGET ${name})
     return()
   endif()
-  # Boost's libraries add definitions, which must be the same for the headers and their users.
+  # Boost's targets add preprocessor definitions. The precompiled headers and the files that use
+  # them must have the same definitions.
   get_target_property(libraries ${target} LINK_LIBRARIES)
   if(TARGET ${name}_json AND "Boost::json" IN_LIST libraries)
     set(name ${name}_json)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${name})
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
-  # CMake would also compile the headers for C files.
+  # Without this, CMake would also compile the headers for C files.
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.c$")
   set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

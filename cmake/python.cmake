@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Finds the interpreter and the directory for the Python package (python/). Among several
-# interpreters, prefers the system's, because it has the distribution's packages.
-# The directory is relative to the prefix. On Debian, /usr has one directory for all versions of
-# Python.
+# Finds the interpreter and the directory for the Python package (python/). Prefers the system's
+# interpreter, because it has the distribution's packages. The directory is relative to the prefix.
+# On Debian, all versions of Python share one directory under /usr.
 function(e4r_python_directory out)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c "import sys, sysconfig

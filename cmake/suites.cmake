@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # cmake -DPROGRAM=FILE -DOUTPUT=FILE -DCASES=DIR -DTIMEOUT=SECONDS [-DSPLIT=SUITE,...] -P
-# suites.cmake: writes a ctest test for each test suite of the GoogleTest program PROGRAM, because a
-# process for each case would cost more than most cases. Cases of suites in SPLIT take long, so they
-# are separate tests (label "case"), and every shard of a run includes them. CASES/TEST.xml lists
-# the cases that a test has run (a slash in TEST becomes "__"); test/ran.sh counts them. Called
-# after the program has been linked.
+# suites.cmake: writes a ctest test for each test suite of the GoogleTest program PROGRAM. A test
+# for each case would be slower, because starting a process takes longer than most cases. The cases
+# of suites in SPLIT take long, so each of them is a separate test (label "case"), and every shard
+# of a run includes them. CASES/TEST.xml lists the cases that a test has run (a slash in TEST
+# becomes "__"); test/ran.sh counts them. The build runs this script after it has linked the
+# program.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed RESULT_VARIABLE status TIMEOUT 60)
 if(NOT status EQUAL 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The target e4r_version holds the text of --version. Only one small file is recompiled if the
-# commit changes.
+# The target e4r_version contains the text that --version prints. If the commit changes, only one
+# small file is recompiled.
 set(E4R_COMMIT "auto" CACHE STRING "commit for --version; auto: git's, if this is a checkout")
 set(commit_args -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${PROJECT_BINARY_DIR}/commit/commit.h)
 if(NOT E4R_COMMIT STREQUAL "auto")
@@ -10,8 +10,8 @@ add_custom_target(e4r_commit
   COMMAND ${CMAKE_COMMAND} ${commit_args} -P ${PROJECT_SOURCE_DIR}/cmake/commit.cmake
   BYPRODUCTS ${PROJECT_BINARY_DIR}/commit/commit.h
   VERBATIM)
-# The parts left out, which `e4replay --version` prints below the version. tools/portable.sh reads
-# the text, too.
+# `e4replay --version` prints the parts that were left out below the version. tools/portable.sh
+# reads this text.
 get_property(left_out GLOBAL PROPERTY E4R_LEFT_OUT)
 list(REMOVE_ITEM left_out "the Python package")
 list(JOIN left_out "; " left_out)

@@ -3,12 +3,12 @@
 # Tests whether the stress test of direct writes finds faulty kernels. Each patch of kernel/test/faults is applied to a
 # separate tree and built, and `lab run diostress` on that kernel must fail with lost data.
 #   kernel/test/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
-#     --on     base, or a series with dio-overwrite that has been applied (default: base)
-#     --seeds  run the seeds 1 to N for each fault (default: 1)
+#     --on     the tree to change: base, or a series with dio-overwrite that has been applied (default: base)
+#     --seeds  run the job with the seeds 1 to N for each fault (default: 1)
 #     NAME     names of patches (default: all of faults/base, or of faults/dio-overwrite)
-# For each fault and seed, prints the seconds until the fault was found. A patch that says "Configs: NAMES" is tested
-# only in these configurations of the job; CONFIGS="NAMES" in the environment overrides this. E4R_LAB as in
-# kernel/docs/lab.md.
+# For each fault and seed, prints the seconds until the fault was found. If a patch has a line "Configs: NAMES", only
+# these configurations of the job run. CONFIGS="NAMES" in the environment overrides this. kernel/docs/lab.md explains
+# E4R_LAB.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
@@ -33,7 +33,8 @@ if [ ${#names[@]} = 0 ]; then
     for patch in "$faults"/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
 
-# Makes a tree with the fault, from the current state of TREE. Fails if the patch does not apply.
+# plant NAME FAULT: applies the patch NAME to the current state of $tree, in a separate tree FAULT. Fails if the patch
+# does not apply.
 plant() {
     local name=$1 fault=$2 patch
     patch=$(realpath "$faults/$name.patch")
@@ -46,8 +47,8 @@ plant() {
     git -C "$E4R_LAB/$fault" -c user.name=lab -c user.email=lab@localhost commit -qm "$name"
 }
 
-# found NAME FAULT SEED: prints the seconds that the job took to find the fault, from its output. Fails if the job did
-# not find the fault.
+# found NAME FAULT SEED: runs the job on the tree FAULT. Prints the seconds that the job took to find the fault. Fails
+# if the job did not find it.
 found() {
     local report line configs=${CONFIGS:-}
     [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$faults/$1.patch")

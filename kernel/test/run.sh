@@ -5,22 +5,23 @@
 #   kernel/test/run.sh [--all | --turn TEXT | SCENE...]    default: --all. Needs tools/setup.sh lab, about 6 GB
 #     stock          Linux 6.1: fresh captures, a recording of a mounted file system, random operations
 #     patched        6.1 with every series: checkpatch, fresh captures, and predictions by replay
-#     series         the claims of each series, and the tools that take captures
-#     6.12, 7.3      fresh captures of this kernel, predictions by replay, one of its known bugs
-#     ports          7.3 with each series that was ported to it: checkpatch, build, boot, its claim. And 7.3 with
-#                    all of them together
-#     code           the code of a kernel decides the bundled captures and random requests
-#     arm64          6.1 with pages of 64 KiB: fresh captures of blocks of 64 KiB
-#     --turn TEXT    the scene whose turn it is, by the hash of TEXT (such as a commit). If a series has changed
-#                    (test/since.sh), every second turn is "series". That scene shows at most two changed series,
-#                    otherwise the one whose turn it is; "code" takes one kernel, "ports" one series.
+#     series         tests what each series claims, and the tools that take captures
+#     6.12, 7.3      fresh captures of this kernel, predictions by replay, and one known bug of it
+#     ports          7.3 with each series that was ported to it: checkpatch, build, boot, and a job that tests
+#                    what the series claims. Also 7.3 with all of these series together
+#     code           replays the bundled captures and random requests with the code of a kernel
+#     arm64          6.1 with pages of 64 KiB: fresh captures of file systems with blocks of 64 KiB
+#     --turn TEXT    only one scene, chosen by the hash of TEXT (such as a commit). If a series has changed
+#                    (test/since.sh), the scene is "series" in about half of the turns. The scenes also run only
+#                    in part: "series" tests at most two changed series, or one if none has changed. "code" uses
+#                    one kernel, and "ports" one series.
 # Ends with "kernel/test: all N steps passed"; stops at the first failing step.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
 scenes=(stock patched series 6.12 7.3 ports code arm64)
-# The tests of the scene "series": the claims of each series, and the tools that take captures. Each is a function
-# below.
+# The tests of the scene "series". Each is a function below. All but one test what a series claims; "tools" tests the
+# tools that take captures.
 proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite kernel/lab/workloads/diostress kernel/lab/workloads/diodepth.cc'
@@ -30,11 +31,11 @@ declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/pa
 # Files that all of these tests depend on.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
-# Series with a form for 7.3, each with a job that shows its claim; "all" is all of them in one kernel.
+# The series that were ported to 7.3. "all" is all of them in one kernel.
 ports=(es-shrinker mballoc-fixes group-goal lazyinit-control dio-overwrite nfs-eager all)
-# Trees for the scene "code".
+# The trees for the scene "code".
 code_of=(base 6.12 7.3)
-# The text that determines the turn. If it is empty, nothing is left out.
+# The text that chooses what to run. If it is empty, everything runs.
 text=
 
 usage() {
@@ -48,7 +49,7 @@ turn() {
     echo "${names[$(test/turn.sh "$1" "$text" ${#names[@]})]}"
 }
 
-# Prints the proofs whose files have changed, beginning with the one whose turn it is.
+# Prints the proofs whose files have changed. Begins with the proof whose turn it is.
 changed() {
     local i proof first
     first=$(test/turn.sh proof "$text" ${#proofs[@]})
@@ -110,7 +111,7 @@ step() {
 
 # ---- kernels
 
-# Each of these is done once, even if several scenes need it.
+# Each of these kernels is built once, even if several scenes need it.
 declare -A there=()
 
 # first WHAT: whether this is the first call for WHAT.
@@ -140,7 +141,7 @@ other_kernel() {
     step "build it" "$lab" build "$1"
 }
 
-# has_cr1_5 KERNEL: whether the kernel runs a job, and the job's figures include criterion 1.5.
+# has_cr1_5 KERNEL: runs a job on the kernel. Fails unless the job succeeds and its figures include criterion 1.5.
 has_cr1_5() {
     local figures
     figures=$("$lab" run smoke --kernel "$1")
@@ -154,7 +155,7 @@ stock_has_no_cr1_5() {
     [[ $figures != *cr1.5/hits* ]]
 }
 
-# ---- the claims of the series
+# ---- the tests of the series
 
 mballoc() {
     step "build the patched kernel with KUnit" "$lab" build all --variant kunit
@@ -174,7 +175,7 @@ lazyinit() {
 
 dio() {
     step "direct writes lose nothing" "$lab" run diostress --kernel all --set SECONDS_EACH=4
-    # With a stopped clock, the figures do not depend on this machine.
+    # With time-travel, the clock stands still while the guest computes, so the figures do not depend on this machine.
     step "overwrites of partial blocks are in flight together" \
         "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
         --set "WRITES=--count 1024" --below elapsed_s=0.004
@@ -241,7 +242,7 @@ patched() {
 }
 
 # Checks that a stock kernel loses data beyond the end of a file (kernel/reports/dio-eof): diostress must fail for that
-# reason. If a kernel keeps the data, the bug was fixed, and the report should say so.
+# reason. If a kernel keeps the data, someone has fixed the bug, and the report should say so.
 loses_data_behind_eof() {
     local report log
     if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
@@ -252,7 +253,7 @@ loses_data_behind_eof() {
     grep -qa '^diostress: .*: expected .*, found zeros' "$log" || { echo "$report" >&2 && return 1; }
 }
 
-# other VERSION: the scene for another kernel.
+# other VERSION: runs the scene of the kernel VERSION.
 other() {
     stock_kernel # predictions start from a capture of this kernel
     other_kernel "$1"
@@ -328,7 +329,8 @@ ports() {
     for topic in "${ports[@]}"; do port "$topic"; done
 }
 
-# own_code TREE: the code of a kernel replays the bundled captures, ages file systems and decides random requests.
+# own_code TREE: uses the code of a kernel to replay the bundled captures, to age file systems and to decide random
+# requests.
 own_code() {
     local tree=${E4R_LAB:-build/lab}/$1 version
     version=$(make -s --no-print-directory -C "$tree" kernelversion)

@@ -21,7 +21,7 @@ struct BusyFs {
   Workload work;
 };
 
-// Packs the events in the form that a session takes.
+// Packs the events into the form that a session needs.
 [[nodiscard]] trace::PackedTrace packed_trace(std::span<const trace::Event> events,
                                               trace::Generation generation);
 

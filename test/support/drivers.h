@@ -18,7 +18,7 @@ struct Replayed {
   Status status;
 };
 
-// Verifies the invariants once per `operations` operations.
+// Returns a setup that verifies the invariants once per `operations` operations.
 inline replay::Setup checked_every(std::uint64_t operations) {
   replay::Setup setup;
   setup.check_every = operations;

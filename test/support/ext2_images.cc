@@ -46,7 +46,7 @@ std::vector<unsigned char> bitmap_block(ext2_filsys fs, dgrp_t group) {
   return bytes;
 }
 
-// Draws the runs of a Fill. Each call of used() is for the next cluster.
+// Draws the runs of a Fill. Each call of used() returns whether the next cluster is used.
 class Pattern {
  public:
   explicit Pattern(const Fill& fill) : fill_(fill), rng_(fill.seed) {}

@@ -10,11 +10,11 @@
 
 namespace e4r::test {
 
-// Returns shapes(), and more shapes that matter to inode tables: several inode sizes, few inodes
-// per group. Their options include lazy_itable_init=1,nodiscard, so mke2fs writes no table that it
-// need not write.
+// Returns shapes(), and more shapes that test inode tables: several inode sizes, few inodes per
+// group. Their options include lazy_itable_init=1,nodiscard, so mke2fs writes only the tables that
+// it must write.
 [[nodiscard]] const std::vector<Shape>& lazy_shapes();
-// Returns the shape of that name. Throws if there is none.
+// Returns the shape of that name. Throws if no shape has this name.
 [[nodiscard]] const Shape& lazy_shape(const std::string& name);
 
 // Makes the image with 24 files of `file_bytes` bytes and some directories, then deletes some
@@ -28,13 +28,13 @@ struct ReferenceGroup {
   std::uint32_t unused = 0;
   std::uint32_t free_inodes = 0;
   bool checksum_ok = false;
-  std::uint64_t used_bytes = 0;  // bytes of the inodes that are not counted as unused
+  std::uint64_t used_bytes = 0;  // bytes of the inodes that the group does not count as unused
   std::uint64_t used_part = 0;   // bytes of the blocks that contain such inodes
   std::uint32_t last_used = 0;   // highest inode in use according to the bitmap, from 1; 0 if none
 };
 [[nodiscard]] std::vector<ReferenceGroup> reference_groups(const std::string& path);
 
-// The bytes [offset, end) of all primary descriptor blocks or of the superblock.
+// A byte range [offset, end): all primary descriptor blocks, or the superblock.
 struct Bytes64 {
   std::uint64_t offset = 0, end = 0;
 };
@@ -48,13 +48,14 @@ struct DescriptorCopy {
 };
 [[nodiscard]] std::vector<DescriptorCopy> reference_descriptor_copies(const std::string& path);
 
-// Fills the tables with old data as on a used disk, from the first unused inode on or from the
-// first block without used inodes on. The data is inodes of empty regular files with one link, or
-// random bytes with a fixed seed.
+// Tests fill inode tables with old data, as on a disk that was used before. FillFrom says where the
+// data begins in a table: at the first unused inode, or at the first block without used inodes.
+// FillWith says what it is: inodes of empty regular files with one link, or random bytes with a
+// fixed seed.
 enum class FillFrom : std::uint8_t { first_unused_inode, first_unused_block };
 enum class FillWith : std::uint8_t { inodes, random };
 void fill_unused(const std::string& path, FillFrom from, FillWith with = FillWith::inodes);
-// Returns the groups whose inode table has nonzero bytes from the first unused block on.
+// Returns the groups whose inode table has nonzero bytes in its unused blocks.
 [[nodiscard]] std::vector<std::uint32_t> groups_not_zero(const std::string& path);
 
 // Copies a sparse file and keeps it sparse.

@@ -12,8 +12,8 @@ namespace e4r::test {
 // Returns the group's line in mb_groups.
 [[nodiscard]] state::MbGroup shown_of(const state::Group& group);
 
-// The visible state of a mounted file system: mb_groups, and the image, in which clusters are free
-// that are in use only in memory.
+// What a recorder sees of a mounted file system: mb_groups and the image. Clusters that are in use
+// only in memory are free in the image.
 class ModelLook {
  public:
   // Loads every group of the state, like a read of mb_groups.

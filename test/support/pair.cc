@@ -22,7 +22,7 @@ using trace::EventKind;
 
 constexpr std::size_t kMostEvents = 120;
 
-// A drawn start image. A group has at most a few hundred clusters.
+// A start image drawn from the bytes. A group has at most a few hundred clusters.
 class Image {
  public:
   explicit Image(Draw& draw);
@@ -75,7 +75,7 @@ void Image::fill(std::uint32_t group, Draw& draw) {
   }
 }
 
-// Draws the descriptor of the group, which may be wrong.
+// Draws the descriptor of the group. It may contradict the bitmap.
 void Image::judge(std::uint32_t group, Draw& draw) {
   state::GroupSource& out = source_.groups[group];
   const std::uint8_t how = draw.byte();
@@ -222,7 +222,7 @@ trace::RecordedExtent draw_extent(const Geometry& g, Draw& draw) {
           static_cast<std::uint32_t>(draw.odd(64))};
 }
 
-// Overwrites one field.
+// Overwrites one field of the event with a drawn value.
 void spoil(Event& e, const Geometry& g, Draw& draw) {
   switch (draw.below(20)) {
     case 0:
@@ -392,7 +392,8 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   Case it;
   it.source = &image.source();
   it.check_every = draw.one_in(8) ? 1 : 20 + draw.below(60);
-  // Damage is drawn from the end of the bytes, so that it does not shift the recorder's draws.
+  // The damage is drawn from the bytes in reverse order, so that it does not change what the
+  // recorder draws.
   const std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
   Draw spoiler(backwards);
   Recorder recorder(image.source(), recorded, tunables, draw);
@@ -418,7 +419,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
     it.warm = *replay::deduce_warm_start(*it.source, stream, shown, tunables.mb_stream_req);
   }
   std::string problem = replay_once(Driver::follow, it, recorded, tunables);
-  // Follows the trace again, with the order of lists that the first run has found.
+  // Follow the trace again, now with the order of lists that the first run has found.
   if (problem.empty() && it.warm && it.warm->precedences > 0)
     problem = replay_once(Driver::follow, it, recorded, tunables);
   if (problem.empty()) problem = replay_once(Driver::free_run, it, recorded, tunables);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Some tests have more points than one run has time for. A run tries a fifth of them, chosen by
-// E4R_SEED, or all of them with E4R_POINTS=all.
+// Some tests have more points (crash points, configurations) than one run has time for. A run tries
+// a fifth of the points, chosen by E4R_SEED, or all of them with E4R_POINTS=all.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace e4r::test {
 
-// Returns E4R_SEED, which repeats or varies a run.
+// Returns E4R_SEED. The same seed repeats a run; another seed varies it.
 [[nodiscard]] inline std::uint64_t seed_of_run() {
   const char* text = std::getenv("E4R_SEED");
   return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);

@@ -11,7 +11,7 @@ struct Outcome {
   std::string out;
   std::string err;
   double seconds = 0;  // wall-clock time
-  double peak_kb = 0;  // peak resident memory; at least that of the caller at the start
+  double peak_kb = 0;  // peak resident memory; not less than the caller's memory at the start
 };
 
 // Runs argv[0], found in PATH or /usr/sbin, with LC_ALL=C and TZ=UTC and an empty standard input,

@@ -12,7 +12,7 @@ using Bytes = std::vector<unsigned char>;
 // These three functions throw std::runtime_error on failure.
 [[nodiscard]] Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t count);
 void write_at(const std::string& path, std::uint64_t offset, const Bytes& bytes);
-// FNV-1a over the whole file. Holes count as zeros.
+// Returns the FNV-1a hash of the whole file. Holes count as zeros.
 [[nodiscard]] std::uint64_t hash_file(const std::string& path);
 
 // Overwrites bytes of a file. The destructor restores them.

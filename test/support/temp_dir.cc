@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kEnough = std::uintmax_t{2} << 30;
 
-// Prefers memory, because mke2fs waits for the disk each time.
+// Prefers a file system in memory, because mke2fs waits for the disk each time.
 fs::path parent() {
   const fs::path memory = "/dev/shm";
   std::error_code none;

@@ -5,8 +5,8 @@
 
 namespace e4r::test {
 
-// A new directory, removed with its contents by the destructor. It is under $TMPDIR if that is set,
-// otherwise in /dev/shm if there is room for 2 GiB, otherwise under /tmp.
+// A new directory. The destructor removes it with its contents. It is under $TMPDIR if that is set,
+// otherwise in /dev/shm if 2 GiB are free there, otherwise under /tmp.
 class TempDir {
  public:
   TempDir();

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Unpacks bundled captures for tests of commands that read a start image and a trace. Checks traces/ against its
-# MANIFEST, and writes IMAGE.img, NAME.e4t.zst and the tables of the kernel into DIR. Captures that the MANIFEST marks
-# as text get NAME.trace.zst instead: the recorded text if traces/ has it, or else a text made from the capture. If
-# traces/ has the complete start image, the image includes inodes. Does not write files again that exist and are up to
+# MANIFEST, and writes IMAGE.img, NAME.e4t.zst and the tables of the kernel into DIR. If the MANIFEST marks a capture as
+# text, the trace is NAME.trace.zst instead. This is the recorded text if traces/ has it, or else a text made from the
+# capture. If traces/ has the complete start image, the image includes inodes. Keeps files that exist and are up to
 # date.
 #   test/support/unpack_captures.sh E4REPLAY DIR [NAME...]    default: all
 set -euo pipefail
@@ -19,7 +19,7 @@ mkdir -p "$dest"
 mapfile -t known < <(awk '$1 == "capture" { print $2 }' "$traces/MANIFEST")
 (cd "$traces" && sed -n 's/^sha256 //p' MANIFEST | sha256sum --check --quiet --strict)
 for name in "${@:-${known[@]}}"; do
-    # The start image of the capture. Several captures may have the same one.
+    # Find the start image of the capture. Several captures may have the same one.
     read -r image kind < <(awk -v name="$name" '$1 == "capture" && $2 == name { print $3, $5 }' "$traces/MANIFEST") ||
         true
     [ -n "$image" ] || {

@@ -2,7 +2,7 @@
 // Works on a file in which every second block has been written but not written back: each such
 // block is a separate delayed extent.
 //   es-sparse write FILE BLOCKS         makes the file, with BLOCKS blocks of data
-//   es-sparse read FILE BLOCKS HOLES    reads HOLES of the blocks between them, evenly spaced
+//   es-sparse read FILE BLOCKS HOLES    reads HOLES of the blocks in between, evenly spaced
 //   es-sparse seek FILE BLOCKS          checks SEEK_DATA and SEEK_HOLE from each block
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   char* data = malloc((size_t)block);
   check(data != NULL, "memory");
   memset(data, 'x', (size_t)block);
-  // Otherwise the kernel reads more than requested.
+  // Turn read-ahead off, so that the kernel reads only the requested blocks.
   check(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) == 0, "posix_fadvise");
   if (strcmp(argv[1], "write") == 0) {
     for (off_t i = 0; i < blocks; ++i)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Compares the times of direct writes of part of a block, each in its own block: one after the
-// other, then concurrently.
+// Compares the times of direct writes that are sequential and concurrent. Each writes part of its
+// own block.
 //   partial-beside THREADS written|unwritten|hole FILE
-// The file gets twice THREADS blocks of this kind, in two halves. The program writes one sector to
-// each block of the first half, and then to each block of the second half by one thread per block.
-// It measures both times. Every block must then hold the new sector and, before and after it, the
-// old contents. Prints "side by side" if the second half took less than half of the time of the
-// first half, otherwise "one after the other". Exit status: 1 if the contents of a block are wrong,
-// 2 if a call fails.
+// The file gets 2 * THREADS blocks of this kind, in two halves. First the program writes one sector
+// to each block of the first half, one after the other. Then it writes one sector to each block of
+// the second half, with one thread per block. It measures both times. Every block must then hold
+// the new sector and, before and after it, the old contents. Prints "side by side" if the second
+// half took less than half of the time of the first half, otherwise "one after the other". Exit
+// status: 1 if the contents of a block are wrong, 2 if a call fails.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
