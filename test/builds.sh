@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds as users do who do not use the presets. Warnings are errors, the quick tests must pass, and the programs that
-# `cmake --install` puts into a DESTDIR must run.
+# Builds without the presets, in the ways in which users and packagers build. Warnings are errors, the quick tests must
+# pass, and the programs that `cmake --install` puts into a DESTDIR must run.
 #   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
 #     release      gcc, CMAKE_BUILD_TYPE=Release
 #     minimal      without Perfetto, NLopt, libtracefs, libtraceevent, libbpf and Python; runs its golden tests
 #     clang        Debian's clang, Release, each file compiled alone, without the BPF program
-#     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
+#     package      with the settings of dpkg-buildpackage: no build type, the flags of dpkg-buildflags with all
 #                  hardening and link-time optimisation, and -DNDEBUG
 #     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian without errors
 #                  or warnings
@@ -14,13 +14,13 @@
 #                  block by block
 #     wheel        `pip install .` without a network, in a separate virtual environment
 #     portable     tools/portable.sh: one static file each for x86_64 and aarch64, which test/portable.sh tests
-#   --turn TEXT    the build whose turn it is by the hash of TEXT (.ci/run gives a commit)
-# Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression: if set, only tests that match it are
-# run.
+#   --turn TEXT    only one build, chosen by the hash of TEXT (.ci/run gives a commit)
+# The files of a build stay under build/builds/NAME. If E4R_BUILD_TESTS is set, only tests that match this regular
+# expression are run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all=(release minimal clang package debian guide wheel portable)
-# Tests that start programs or make file systems by the hundred. They are run only with the presets.
+# These tests start hundreds of programs or make hundreds of file systems. They are run only with the presets.
 slow=$(<test/slow)
 # Installed files whose directory is fixed.
 installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
@@ -53,7 +53,7 @@ configure_package() {
     local variable
     export DEB_BUILD_MAINT_OPTIONS="hardening=+all optimize=+lto"
     export DEB_CPPFLAGS_MAINT_APPEND=-DNDEBUG
-    # Link-time optimisation compiles while linking, so warnings are errors there too.
+    # Link-time optimisation compiles while it links, so make warnings errors there, too.
     export DEB_LDFLAGS_MAINT_APPEND=-Werror
     # cmake ignores CPPFLAGS; debhelper adds them to both variables.
     for variable in CFLAGS CXXFLAGS; do
@@ -74,8 +74,8 @@ configure_clang() {
         -DE4R_UNITY=OFF -DE4R_BPF=OFF
 }
 
-# use_tools PREFIX: runs each installed tool once. (The callers use it in a list, where -e is off, so the commands are
-# joined by &&.)
+# use_tools PREFIX: runs each installed tool once. (The callers use this function in a list with ||, where -e is off, so
+# && joins the commands.)
 use_tools() {
     [ "$(command -v e4replay)" = "$1/bin/e4replay" ] &&
         mke2fs-lazy -q -F -t ext4 -E itable_init=lazy disk.img 64M &&
@@ -136,7 +136,7 @@ has_files() {
     done
 }
 
-# Builds like a packager, from the committed files.
+# Builds the Debian package from the committed files, as a packager does.
 build_debian() {
     local dir=build/builds/debian started=$SECONDS
     tools/setup.sh debian
@@ -165,8 +165,8 @@ refuses() {
     }
 }
 
-# Builds without the optional parts. Commands that need such a part must say so, and all others must print the same as
-# in a full build.
+# Builds without the optional parts. Commands that need such a part must report that it is missing. All others must
+# print the same as in a full build.
 build_minimal() {
     local dir=$PWD/build/builds/minimal started=$SECONDS tool case library
     local without=(-DE4R_{PERFETTO,HUNT,RECORD,BPF,PYTHON})
@@ -192,7 +192,7 @@ build_minimal() {
     echo "builds.sh: minimal passed in $((SECONDS - started)) s"
 }
 
-# Builds the wheel. Its tests also use the build of the preset.
+# Builds the wheel. Its tests also use the programs of the release preset.
 build_wheel() {
     local started=$SECONDS
     cmake --preset release >/dev/null
@@ -222,8 +222,8 @@ shows() {
     done
 }
 
-# Adds a policy and an event as the pages describe, with their files, rows and commands. Checks the output that they
-# promise.
+# Adds a policy and an event as the pages describe, with the files, rows and commands in the pages. Checks that the
+# commands print what the pages promise.
 build_guide() {
     local dir=build/builds/guide started=$SECONDS
     rm -rf "$dir"

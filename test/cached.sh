@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced by scripts that build. Lets CMake compile through ccache if it is installed. ccache finds objects of
-# other checkouts, because paths below the checkout count as relative. It uses the user's own cache (CCACHE_DIR,
-# or below ~/.cache); CCACHE_DISABLE=1 switches it off.
+# Sourced by scripts that build. If ccache is installed, CMake compiles through it. ccache also finds objects of other
+# checkouts, because it treats paths below the checkout as relative. It uses the user's own cache (CCACHE_DIR, or below
+# ~/.cache). CCACHE_DISABLE=1 switches it off.
 if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the tests that are skipped without Slurm, GNU parallel, Chromium, Prometheus or systemd: installs these, runs
-# the tests, and fails if one of them did not run.
+# Runs the tests that need Slurm, GNU parallel, Chromium, Prometheus or systemd, and that are skipped elsewhere.
+# Installs these programs, runs the tests, and fails if a test did not run.
 #   test/cluster.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,5 +9,5 @@ tests=(sweep.slurm sweep.parallel report.browser watch.prometheus watch.service)
 tools/setup.sh cluster browser metrics
 choice=$(IFS='|' && echo "${tests[*]}")
 test/run.sh release -R "^(${choice//./\\.})\$"
-# One test more: ctest also counts the fixture that unpacks the captures.
+# Add one, because ctest also counts the fixture that unpacks the captures.
 test/ran.sh build/release/results.xml $((${#tests[@]} + 1)) >/dev/null

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced by scripts that build or run programs for other architectures. They unpack Debian's packages below build/ and
-# install nothing. Needs Debian 12 on amd64, and root because of apt's directories.
+# Sourced by scripts that build or run programs for other architectures. These scripts unpack Debian's packages below
+# build/ and install nothing. They need Debian 12 on amd64, and root to write to apt's directories.
 # shellcheck source=test/mirror.sh
 source "$(dirname "${BASH_SOURCE[0]}")/mirror.sh"
-apt=(apt-get -o DPkg::Lock::Timeout=300) # the apt command of the functions below; first this machine's
+apt=(apt-get -o DPkg::Lock::Timeout=300) # the apt command of the functions below; until foreign() is called, this machine's apt
 
 # foreign DIRECTORY ARCHITECTURE: sets `apt` to an apt command for that architecture, with lists, archive and status in
 # DIRECTORY. apt's data about this machine stays unchanged.
@@ -21,12 +21,12 @@ foreign() {
     "${apt[@]}" -q update >/dev/null
 }
 
-# with_dependencies PACKAGE...: prints what `apt` would install for these packages.
+# with_dependencies PACKAGE...: prints the packages that $apt would install for these packages.
 with_dependencies() {
     "${apt[@]}" -s --no-install-recommends install "$@" | awk '/^Inst/ { print $2 }'
 }
 
-# unpack DIRECTORY PACKAGE...: downloads the packages with `apt` and unpacks them.
+# unpack DIRECTORY PACKAGE...: downloads the packages with $apt and unpacks them into DIRECTORY.
 unpack() {
     local into=$1 deb
     shift

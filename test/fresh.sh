@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs README's commands on a fresh machine: a minimal Debian 12 in a directory, with only the clone of this
-# repository. Takes the commands, and their order, from README. Needs root and the Debian mirror of this
-# machine's apt. Removes everything that it made, even when interrupted.
-#   test/fresh.sh [--installs]    --installs: only installs the packages, without building and testing; then
-#                                 checks whether all groups of tools/setup.sh could be installed as well
+# Runs README's commands on a fresh machine: a minimal Debian 12 in a directory, which has nothing but a clone of this
+# repository. README determines the commands and their order. Needs root and the Debian mirror in this machine's apt
+# configuration. Removes everything that it made, even when interrupted.
+#   test/fresh.sh [--installs]    --installs: only installs the packages, and does not build or test; then
+#                                 checks that all groups of tools/setup.sh could be installed, too
 set -euo pipefail
 usage() { sed -n 's/^#   test\(.*\]\).*/usage: test\1/p' "$0" >&2 && exit 2; }
 die() { echo "fresh.sh: $*" >&2 && exit 1; }
@@ -13,12 +13,13 @@ top=$(realpath "$(dirname "$0")/..")
 [ "$(id -u)" = 0 ] || die "needs root: debootstrap and chroot do"
 cd "$top"
 
-# Only these processes see the mounts. All of them are killed when the first one ends, no matter why.
+# Run this script again in separate namespaces: only its processes see the mounts, and all of them are killed when the
+# first one ends for any reason.
 if [ -z "${E4R_FRESH:-}" ]; then
     tools/setup.sh fresh
     E4R_FRESH=$(mktemp -d)
     export E4R_FRESH
-    # While it waits, unshare reacts only to SIGKILL.
+    # While unshare waits for its child, only SIGKILL ends it.
     trap 'kill -KILL "$!" 2>/dev/null || true; wait "$!" || true; rm -rf --one-file-system "$E4R_FRESH"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
@@ -36,7 +37,7 @@ commands() {
 # shellcheck source=test/mirror.sh
 source test/mirror.sh
 
-# as_there FILE...: copies these files of this machine to the same paths in the fresh machine.
+# as_there FILE...: copies files of this machine to the same paths in the fresh machine.
 as_there() {
     local file
     for file; do
@@ -47,7 +48,7 @@ as_there() {
 make_root() {
     local uri
     uri=$(mirror)
-    # Nothing needs to survive a power failure.
+    # dpkg need not sync, because nothing here must survive a power failure.
     mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh"
     debootstrap --variant=minbase bookworm "$root" "$uri" >"$E4R_FRESH/log" 2>&1 || {
@@ -62,7 +63,7 @@ make_root() {
     mount --rbind /dev "$root/dev"
 }
 
-# Makes the clone, and copies uncommitted changes to it.
+# Clones this repository into the fresh machine, and copies uncommitted changes to the clone.
 clone() {
     git clone --quiet --no-hardlinks . "$root/e4replay"
     git ls-files -z --deleted | (cd "$root/e4replay" && xargs -0 rm -f)
@@ -85,8 +86,8 @@ installs() {
     while read -r -a words; do there "${words[@]}" </dev/null; done <<<"$lines"
 }
 
-# Asks apt whether all groups, and the build dependencies in debian/control, can be installed together with the
-# present packages.
+# Asks apt whether all groups and the build dependencies in debian/control could be installed together with the packages
+# that are installed now.
 simulate() {
     local groups
     groups=$(sed -n 's/^#   tools\/setup\.sh \[\(.*\)\].*/\1/p' tools/setup.sh)

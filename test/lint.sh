@@ -4,7 +4,7 @@
 # Warnings are errors.
 #   test/lint.sh
 #   test/lint.sh --tidy [BASE]    also runs clang-tidy on the files changed since commit BASE;
-#                                 default: changes since a day before HEAD. BASE "all": every file,
+#                                 default: the commit of test/since.sh. BASE "all" means every file,
 #                                 which takes half an hour
 #   test/lint.sh --turn TEXT      also runs clang-tidy on 24 of those files, chosen by the hash of TEXT:
 #                                 .ci/run uses this
@@ -22,7 +22,7 @@ scripts() {
         xargs shellcheck -S warning
 }
 
-# A tool's output may contain foreign text, so all output must go through the functions that escape it.
+# A tool's output may contain text from traces and images, so all output must go through the functions that escape it.
 prints() {
     if git ls-files 'tools/*.cc' 'tools/*.h' | grep -v '^tools/common/print_line.h$' |
         xargs grep -nE 'fmt::print\(|std::f?(printf|puts)\(|std::(cout|cerr)|\bperror\('; then
@@ -31,7 +31,7 @@ prints() {
     fi
 }
 
-# Checks that each script that prints its usage from its header finds a usage there.
+# Some scripts print lines of their header as usage. Checks that each of them finds such lines.
 usages() {
     local script words found=0
     while IFS=: read -r script words; do
@@ -61,13 +61,13 @@ sample() {
     while read -r line; do echo "$(sha256sum <<<"$1 $line") $line"; done | sort | head -n 24 | awk '{ print $3 }'
 }
 
-# tidy FILE...: runs clang-tidy. (Clang does not know all options of GCC.)
+# tidy FILE...: runs clang-tidy. (Clang does not support all of GCC's options, so ignore unknown options.)
 tidy() {
     local log status=0
     [ $# -gt 0 ] || { echo "lint.sh: no source file has changed" && return; }
-    # The preset dev has no unity builds, so each file has its own command.
+    # The preset dev does not use unity builds, so each file has its own compile command.
     cmake --preset dev -DBUILD_TESTING=ON >/dev/null
-    # Generated headers must exist before they are included.
+    # clang-tidy needs the generated headers.
     cmake --build --preset dev --target e4r_commit e4r_perfetto >/dev/null
     log=$(mktemp)
     printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced by scripts that fetch from the Debian mirror of this machine.
+# Sourced by scripts that download from the Debian mirror in this machine's apt configuration.
 
 # Prints the addresses of Debian 12's archive in this machine's apt configuration.
 mirrors() {

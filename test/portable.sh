@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the portable e4replay (tools/portable.sh) and tests both files. The file for x86_64 runs the golden tests, and
-# runs in an empty root directory (test/record/portable.sh). The file for aarch64 runs under qemu-user: it records, and
-# it must print the same as the file for x86_64.
+# Builds the portable e4replay (tools/portable.sh) and tests both files. The file for x86_64 must pass the golden tests,
+# and must run in an empty root directory (test/record/portable.sh). The file for aarch64 runs under qemu-user. It must
+# be able to record, and must print the same as the file for x86_64.
 #   test/portable.sh
-# Installs packages, but only unpacks qemu, below build/portable. Needs root and Debian 12 on amd64.
+# Installs packages. Does not install qemu, but unpacks it below build/portable. Needs root and Debian 12 on amd64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=test/foreign.sh
@@ -27,7 +27,7 @@ if tools/portable.sh --check "$(command -v file)" 2>/dev/null; then
     exit 1
 fi
 
-# Runs the golden tests that need only this program. Others make file systems, hunt or record.
+# Runs the golden tests that need only this program. Other golden tests make file systems, hunt or record.
 golden() {
     local case
     test/support/unpack_captures.sh "${files[0]}" "$dir/captures" >/dev/null
@@ -38,7 +38,7 @@ golden() {
     done
 }
 
-# under_qemu ARGUMENT...: checks that the file for aarch64 prints the same as the file for x86_64, with the same exit
+# under_qemu ARGUMENT...: runs both files with these arguments. Checks that they print the same and have the same exit
 # status.
 under_qemu() {
     local machine status

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints the number of passed tests of a ctest run, and the tests that did not run, with reasons.
+# Prints the number of tests that passed in a ctest run, and the tests that did not run, with the reasons.
 #   test/ran.sh RESULTS [FLOOR]    RESULTS: the output file of `ctest --output-junit`
 # If GoogleTest recorded the cases of a ctest entry (cases/ENTRY.xml in the directory of RESULTS, with "__" for a
 # slash), each case counts; any other ctest entry is one test. A skipped test does not count as passed, although ctest's
-# own "100% tests passed ... out of N" counts it. Fails if fewer than FLOOR passed or any failed.
+# own "100% tests passed ... out of N" counts it. Fails if fewer than FLOOR tests passed, or if any test failed.
 set -euo pipefail
 { [ $# -ge 1 ] && [ $# -le 2 ]; } || { sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2; }
 [ -s "$1" ] || { echo "ran.sh: no results in $1: did ctest run?" >&2 && exit 1; }
@@ -26,11 +26,11 @@ awk -v floor="${2:-0}" '
         count(status, name, reason)
     }
 
-    # GoogleTest: one line per case, then the failures or the reason for skipping.
+    # In a file of GoogleTest, each case has one line, followed by its failures or the reason why it was skipped.
     FNR == 1 {
         of_ctest = FILENAME !~ /\/cases\/[^\/]*$/
         suite = FILENAME; sub(/.*\//, "", suite); sub(/\.xml$/, "", suite); gsub(/__/, "/", suite)
-        if (!of_ctest) cases[suite] = 0 # a shard may have no case of this suite
+        if (!of_ctest) cases[suite] = 0 # a suite without a case in this shard counts as 0 cases
     }
     !of_ctest && /<testcase / {
         name = attribute("classname") "." attribute("name")
@@ -41,7 +41,7 @@ awk -v floor="${2:-0}" '
     !of_ctest && /<failure/ { status = "fail" }
     !of_ctest && /<skipped/ { reason = attribute("message"); sub(/^[^&]*&#x0A;/, "", reason); sub(/&#x0A;.*/, "", reason) }
     !of_ctest && /<\/testcase>/ { end_case() }
-    # ctest: entries that are not suites, and suites that ended without reporting their cases.
+    # In the file of ctest, count entries that are not suites, and suites that ended without reporting their cases.
     of_ctest && /<testcase / {
         entry = attribute("status"); name = attribute("name"); reason = last = ""
         if (entry == "") entry = "unknown"
@@ -50,7 +50,7 @@ awk -v floor="${2:-0}" '
     of_ctest && entry != "" && last == "" && /<system-out>/ {
         last = $0; gsub(/^.*<system-out>|<.*/, "", last)
     }
-    # If a program is missing, ctest calls it "notrun", like a skipped test, but fails.
+    # ctest reports a test whose program is missing as "notrun", like a skipped test, but counts it as failed.
     of_ctest && entry == "notrun" && last ~ /^Unable to find/ { entry = "fail" }
     of_ctest && /<\/testcase>/ {
         if (!(name in cases)) count(entry, name, last)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Compiles mke2fs-lazy and tune2fs-lazy for s390x, a big-endian machine, runs them under qemu-user, and compares them
-# with the tools in BUILD. Images, output and exit statuses must be the same, and e2fsck must find no error. mke2fs,
-# tune2fs and e2fsck are this machine's.
+# with the tools in BUILD. Images, output and exit statuses must be the same, and e2fsck must find no error. Both use
+# this machine's mke2fs, tune2fs and e2fsck.
 #   test/s390x.sh [BUILD]    default: build/release, which must have the two tools
 # Packages (a compiler, qemu, and Debian's libraries for s390x; 150 MB) are unpacked under build/s390x and not
 # installed. Needs Debian 12 on amd64, and root for apt's directories.
@@ -31,7 +31,7 @@ fetch() {
     unpack "$root" $names
 }
 
-# compile NAME FILE...: compiles all files as one.
+# compile NAME FILE...: compiles all files together into one object.
 compile() {
     local name=$1 file
     shift
@@ -88,7 +88,7 @@ both() {
     in_dir little "$native/tools/$name" "$@"
     in_dir big "$host/usr/bin/qemu-s390x-static" -L "$root" "$dir/$name" "$@"
     for side in little big; do
-        # The allocated size of a file can depend on its place on the disk.
+        # Ignore the allocated size of a file, which can depend on its place on the disk.
         sed -i '/allocated of the/d' "$dir/$side.out"
     done
     if ! diff -u "$dir/little.out" "$dir/big.out" || ! cmp "$dir/little/disk" "$dir/big/disk"; then
@@ -107,7 +107,7 @@ clean() {
     fi
 }
 
-# start: makes two equal files full of old data.
+# start: makes two equal image files full of old data.
 start() {
     local side
     openssl enc -aes-128-ctr -nosalt -pass pass:old -in /dev/zero 2>/dev/null | head -c 67108864 >"$dir/old" || true

@@ -4,8 +4,8 @@
 #   test/sanitized.sh asan|tsan [--all | --turn TEXT | K]    default: --all
 #     asan           AddressSanitizer and UndefinedBehaviorSanitizer, in 3 parts
 #     tsan           ThreadSanitizer, in 4 parts
-#     K              the K-th part of N: every N-th case of every suite, and every N-th other test
-#     --turn TEXT    the part whose turn it is by the hash of TEXT (such as a commit)
+#     K              only part K of the N parts: every N-th case of every suite, and every N-th other test
+#     --turn TEXT    only one part, chosen by the hash of TEXT (such as a commit)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ usage() {
 }
 
 preset=${1:-}
-# The number of parts makes each part take about ten minutes.
+# With this number of parts, each part takes about ten minutes.
 case $preset in
 asan) parts=3 ;;
 tsan) parts=4 ;;
@@ -49,7 +49,7 @@ for test in json.load(sys.stdin)["tests"]:
 }
 
 floor=$(<test/floor)
-# gcc 12's thread sanitizer does not work with more random bits in the address space than this.
+# The thread sanitizer of gcc 12 works only if at most 28 bits of addresses are random.
 fixed=()
 if [ $preset = tsan ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ]; then
     fixed=(setarch -R)
@@ -58,10 +58,10 @@ choice=()
 if [ "$part" != all ]; then
     echo "sanitized.sh: $preset, part $part of $parts"
     "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # only builds
-    # A part may have one case less than its share of a suite.
+    # In a part, each suite may have one case less than its share.
     floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
-    # Fixtures stay in every part, because ctest does not add fixtures that -E excludes.
+    # Do not exclude fixtures from any part, because ctest does not run a fixture that -E excludes.
     left_out=$({ tests -LE '^suite$' && tests -L '^case$'; } | grep -vxFf <(fixtures) |
         awk "NR % $parts != $part - 1" | paste -sd'|')
     choice=(-E "^(${left_out//./\\.})\$")

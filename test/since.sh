@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Finds the reference commit for tests of changes: the last commit that is at least a day older than HEAD, or the first
 # commit.
-#   test/since.sh              prints it
-#   test/since.sh PATH...      exit status 0 if any file below PATH has changed since then, otherwise 1
+#   test/since.sh              prints this commit
+#   test/since.sh PATH...      exit status 0 if any file below PATH has changed since this commit, otherwise 1
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=$(git rev-list -1 --before=$(($(git log -1 --format=%ct HEAD) - 86400)) HEAD)

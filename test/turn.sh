@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Chooses one of N that is due for TEXT (such as a commit): prints a number from 0 to N-1, the same for the same WHAT
-# and TEXT. Another WHAT gives an independent choice.
+# Chooses one of N things by the hash of WHAT and TEXT (such as a commit): prints a number from 0 to N-1. The same WHAT
+# and TEXT always give the same number. With another WHAT, the choice is independent.
 #   test/turn.sh WHAT TEXT N
 set -euo pipefail
 [ $# = 3 ] || { sed -n 's/^#   test/usage: test/p' "$0" >&2; exit 2; }

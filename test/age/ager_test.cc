@@ -23,7 +23,7 @@ std::vector<Case> cases() {
   for (const test::ModelShape& shape : test::model_shapes()) {
     if (!shape.extents) continue;
     const auto policies = allocator::policies();
-    // Runs each shape under two policies, so that every policy is tested with some shape.
+    // Each shape is tested with two policies, so that every policy is tested with some shape.
     for (std::size_t i = 0; i < 2; ++i)
       for (const Writing writing : {Writing::delayed, Writing::direct})
         out.push_back({&shape, policies[(out.size() / 2) % policies.size()], writing});
@@ -115,8 +115,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AgerCase, testing::ValuesIn(cases()), [](const 
   return name + (test.param.writing == Writing::delayed ? "_delayed" : "_direct");
 });
 
-// A file removed before writeback was never allocated. A file that was emptied and rewritten is
-// allocated when it is closed.
+// A file that is removed before writeback never gets blocks. A file that is emptied and written
+// again gets blocks when it is closed.
 TEST(Ager, DelaysUntilSync) {
   test::ModelFs fs(test::model_shape("two_groups"));
   AgerOptions options;
@@ -142,8 +142,8 @@ TEST(Ager, DelaysUntilSync) {
   EXPECT_EQ(ager.tally().blocks, 7u);
 }
 
-// If a file is closed with dirty data, its preallocations are released when that data has been
-// written back.
+// If a file is closed while it has dirty data, its preallocations are released after that data has
+// been written back.
 TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
   using Kind = Operation::Kind;
   test::ModelFs fs(test::model_shape("two_groups"));
@@ -166,7 +166,8 @@ TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
   ASSERT_TRUE(ager.apply({}).ok());
   EXPECT_FALSE(preallocated(12));
   EXPECT_TRUE(preallocated(13)) << "still open";
-  // Emptying a file closes it, so data that is appended later goes to a closed file.
+  // The ager closes a file that it empties, so the data that is appended here goes to a closed
+  // file.
   for (const Operation& operation :
        std::vector<Operation>{{Kind::remove, 1}, {Kind::append, 1, 100'000}, {}})
     ASSERT_TRUE(ager.apply(operation).ok());
@@ -201,8 +202,8 @@ TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   EXPECT_EQ(ager.ever_used().blocks(), used + 60) << "once is for ever";
 }
 
-// A file with an extsize allocates without delay, one extsize at a time. The rest of the last unit
-// stays allocated to the file. A refused request writes nothing.
+// A file with an extsize allocates without delay, in units of the extsize. The rest of the last
+// unit stays allocated to the file. A refused request writes nothing.
 TEST(Ager, WritesFilesWithAnExtsizeAligned) {
   test::ModelFs fs(test::model_shape("two_groups"));
   const allocator::Policy& policy = *allocator::find_policy("forcealign");
@@ -229,8 +230,8 @@ TEST(Ager, WritesFilesWithAnExtsizeAligned) {
   for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
 }
 
-// Counts the blocks for which a device without discards must provide space, in pieces, and the runs
-// that discards would name.
+// A device that gets no discards must keep space for every piece that was ever in use. The test
+// counts the blocks of these pieces, and the runs that discards would name.
 TEST(EverUsed, CountsPiecesFromBlockZero) {
   state::Source source;  // no groups: nothing is in use
   source.geometry.blocks_count = 100;

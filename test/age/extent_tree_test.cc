@@ -15,7 +15,8 @@ using NodeKind = ExtentTree::NodeGoal::Kind;
 constexpr std::uint32_t kBlock = 1024;                  // bytes
 constexpr std::uint64_t kPerNode = (kBlock - 12) / 12;  // entries
 
-// Appends separate extents of one block each. Node blocks are allocated from `node` on.
+// Appends separate extents of one block each. The first node block is `node`, the next one follows
+// it, and so on.
 struct Grower {
   ExtentTree tree;
   std::uint64_t block = 1000, node = 5'000'000;

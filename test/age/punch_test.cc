@@ -98,12 +98,12 @@ TEST(PunchWorkload, PunchesWhatFollowsTheLastHole) {
     const std::uint64_t size = sizes[operation.slot];
     const std::uint64_t end = operation.offset + operation.bytes;
     ASSERT_LE(end, size);
-    if (end == size) {  // the file lost its end
+    if (end == size) {  // the hole was at the end of the file
       sizes[operation.slot] = operation.offset;
       ends[operation.slot] = UINT64_MAX;
       continue;
     }
-    // Unpunched units stay before and after the hole.
+    // One unit of the file remains before the first hole, and two units between holes.
     if (!ends.contains(operation.slot)) {
       EXPECT_EQ(operation.offset, profile.punch);
     } else if (ends[operation.slot] != UINT64_MAX) {

@@ -118,7 +118,8 @@ TEST(AgeingWorkload, WritesWhereThereIsRoomAndEndsSynced) {
   }
 }
 
-// With fewer files than the utilisation needs, the workload continues until enough data is written.
+// The workload has too few files to reach the utilisation. It must still end, after it has written
+// enough data.
 TEST(AgeingWorkload, EndsWithoutSlotsToo) {
   auto workload = *AgeingWorkload::create(*find_profile("wang-os"), disk(100'000, 50));
   std::uint64_t writes = 0;

@@ -132,7 +132,7 @@ TEST_F(AllocatorTest, AnInodeKeepsItsPreallocation) {
   EXPECT_EQ(second.block, first.block + 100);
   EXPECT_FALSE(ask(stream_request(21, 100, 8)).prealloc) << "another file";
   EXPECT_FALSE(ask(stream_request(20, 600, 8)).prealloc) << "another part of the file";
-  // The request is longer than the rest of the preallocation, so it is served only in part.
+  // The request is longer than what remains of the preallocation, so it is served only in part.
   const Decision tail = ask(stream_request(20, 500, 50));
   EXPECT_TRUE(tail.prealloc);
   EXPECT_EQ(tail.len, 12u);
@@ -153,7 +153,7 @@ TEST_F(AllocatorTest, AUsedUpInodePreallocationGoes) {
 }
 
 TEST_F(AllocatorTest, TheLeastRecentlyUsedPreallocationsAreTrimmed) {
-  tunables.mb_max_inode_prealloc = 4;  // up to six are kept
+  tunables.mb_max_inode_prealloc = 4;  // the kernel keeps up to six
   for (std::uint32_t part = 0; part < 6; ++part) (void)ask(stream_request(20, part * 512, 8));
   EXPECT_EQ(inode_list(20), (Numbers{2560, 2048, 1536, 1024, 512, 0}));
   (void)ask(stream_request(20, 10, 1));
@@ -169,8 +169,9 @@ struct PlaceCase {
   std::uint32_t asked, placed;
 };
 
-// The goal has 512 blocks but only 100 are found. They are placed at the goal's end, the goal's
-// start, or the request's start, whichever is the first in this order that covers the request.
+// The goal has 512 blocks, but the search finds only 100. They are placed at the goal's end, or
+// else at the goal's start, or else at the request's start. The first of these places at which they
+// cover the request is used.
 TEST_F(AllocatorTest, AShortFindIsPlacedInTheGoal) {
   for (const PlaceCase& c : {PlaceCase{0, 0},
                              {92, 0},
@@ -257,8 +258,8 @@ TEST_F(AllocatorTest, GoalOnlyMeansNowhereElse) {
   EXPECT_TRUE(ask(at_goal(10, 4096 + 334, mb::hint_goal_only)).success);
 }
 
-// 6.1 serves a request with EXT4_MB_HINT_GOAL_ONLY from a preallocation anywhere. 6.4 and later use
-// it only at the request's goal.
+// 6.1 serves a request with EXT4_MB_HINT_GOAL_ONLY from a preallocation at any place. 6.4 and later
+// use the preallocation only if it is at the request's goal.
 TEST_F(AllocatorTest, AGoalThatMustBeMetMayPassThePreallocationOver) {
   for (const auto& [policy, passes] :
        {std::pair{"legacy", false}, std::pair{"linux-6.12", true}, std::pair{"linux-7.3", true}}) {
@@ -327,7 +328,7 @@ TEST_F(AllocatorTest, WithNothingToGiveUpItTriesOnceMore) {
   const Decision d = ask(metadata_request(1, 0));
   EXPECT_FALSE(d.success);
   EXPECT_NE(d.flags & mb::strict_check, 0u);
-  // CR3 looked at every group in both tries and found nothing.
+  // In both tries, CR3 considered every group and found nothing.
   EXPECT_EQ(counters()[Criterion::cr3].useless_loops, 2u);
   EXPECT_EQ(counters()[Criterion::cr3].groups_considered, 8u);
 }
@@ -448,7 +449,7 @@ TEST(ReadByOthers, AGroupLoadedByOthersShowsItsBatch) {
   allocator::Tunables tunables = allocator::defaults_for(fs.geometry());
   tunables.mb_prefetch = 2;
   Rig rig("legacy", fs, tunables);
-  rig.allocator.load_group(0);  // as before a free in the group
+  rig.allocator.load_group(0);  // as the kernel does before a free in the group
   EXPECT_TRUE(read_groups(rig.state).empty());
   rig.allocator.load_by_others(0);  // already loaded, so nothing is read
   EXPECT_TRUE(read_groups(rig.state).empty());

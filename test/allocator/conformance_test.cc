@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks that every policy in the registry must pass. A new row of the registry is tested without
-// changes here.
+// Runs the checks that every policy in the registry must pass. They also cover policies that are
+// added later.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -23,7 +23,8 @@ struct Cr15 : FullGroups {
     load_all(rig->state);
     return rig->allocator.allocate(data_request(20, len, 3 * kMiB));
   }
-  // Whether CR1.5 found nothing, restored the goal, and CR2 or CR3 searched for it.
+  // Returns whether CR1.5 found nothing and restored the goal, and CR2 or CR3 then searched for the
+  // whole goal.
   [[nodiscard]] testing::AssertionResult went_on(const Decision& d) const {
     if (d.criterion == Criterion::cr1_5 || d.goal.len != kGoal ||
         counters()[Criterion::cr1_5].hits > 0 || counters()[Criterion::cr2].groups_considered == 0)
@@ -62,8 +63,8 @@ TEST_F(Cr15, IsNotReachedWhenCr1Finds) {
 
 TEST_F(Cr15, NeverTrimsBelowTheRequest) {
   free_runs(fs, 3, 4, 150, 10);
-  EXPECT_EQ(ask(100).criterion, Criterion::cr1_5);  // 128 covers 100
-  EXPECT_TRUE(went_on(ask(129)));                   // needs 256
+  EXPECT_EQ(ask(100).criterion, Criterion::cr1_5);  // the goal is trimmed to 128, which covers 100
+  EXPECT_TRUE(went_on(ask(129)));                   // only 256 would cover 129
 }
 
 TEST_F(Cr15, TrimsAtMostSoManyOrders) {
@@ -159,7 +160,8 @@ TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   }
 }
 
-// There is a list for each order of lengths. This goal is longer than the last list covers.
+// Each list has the groups of one order of length. This goal is longer than the lengths of the last
+// list.
 TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   tunables.mb_group_prealloc = 131072;
   tunables.mb_cr1_5_max_trim_order = 8;
@@ -172,7 +174,8 @@ TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   EXPECT_EQ(d.goal_len, 131072u);
 }
 
-// The free extent of 600 clusters has no aligned chunk of the goal's order, so CR0 finds nothing.
+// CR0 finds nothing, because the free extent of 600 clusters has no aligned chunk of the goal's
+// order.
 TEST_F(Cr15, TheScanByStripeTakesTheWholeGoal) {
   tunables.mb_stripe = 16;
   fs.free(3, 100, 600);
@@ -244,7 +247,8 @@ TEST_F(Cr15, RestoresTheGoalBeforeCr2) {
   free_runs(fs, 6, 4, 30, 40);
   const Decision d = ask(8);
   EXPECT_TRUE(went_on(d));
-  // CR2 needs as many free clusters as the whole goal, so only group 6 qualifies.
+  // CR2 searches only groups that have as many free clusters as the whole goal. Only group 6 has so
+  // many.
   EXPECT_EQ(d.result.group, 6u);
   EXPECT_EQ(counters()[Criterion::cr2].extents_scanned, 40u);
 }
@@ -306,7 +310,7 @@ TEST(Criteria, ExtentsPerCriterionAddUp) {
     const allocator::Counters& c = rig.allocator.counters();
     std::uint64_t sum = 0;
     for (const auto& per : c.by_criterion) sum += per.extents_scanned;
-    EXPECT_LE(sum, c.extents_scanned) << policy->name;  // a hit at the goal has no criterion
+    EXPECT_LE(sum, c.extents_scanned) << policy->name;  // hits at the goal count for no criterion
     EXPECT_GE(sum + c.goal_hits, c.extents_scanned) << policy->name;
     EXPECT_GT(sum, 0u);
   }
@@ -356,8 +360,8 @@ TEST_F(Prefetch, EveryBatchIsFinished) {
   EXPECT_EQ(loaded("legacy"), 8u) << "the last batch alone";
 }
 
-// No group is loaded. No group has an extent of the goal's length, except those that a test gives
-// one.
+// No group is loaded. Tests free extents of the goal's length in some groups. The other groups have
+// none.
 struct Cr15Cold : testing::Test {
   Cr15Cold() : fs(model_shape("blocks_4k_forty_groups")) {
     fs.fill();
@@ -367,7 +371,7 @@ struct Cr15Cold : testing::Test {
     free_runs(fs, group, 1300, 700, 1);
     fs.free(group, 4, 1996);
   }
-  // Requests blocks for a large file. The goal is where the last file ended, or in group 0 for the
+  // Requests blocks for a large file. The goal is the end of the last file, or in group 0 for the
   // first file.
   Decision ask() { return ask(3 * kMiB, 0); }
   // Requests blocks for a small file with its own goal.

@@ -83,7 +83,7 @@ TEST(Discards, ReachToTheRightAndNotToTheLeft) {
   fs.take(0, 70, 10);
   fs.free(0, 55, 5);  // 60 to 69 were free from the start
   fs.commit();
-  fs.free(0, 50, 5);  // the blocks after these are free by now
+  fs.free(0, 50, 5);  // the blocks after these five are free now
   fs.commit();
   fs.model.send_discards(Discards::kAll);
   EXPECT_EQ(fs.sent(), (Sent{{50 + 5, 15}, {50 + 0, 20}})) << "in the order of the commits";
@@ -150,8 +150,8 @@ TEST(Discards, TheLastRunStaysInUseUntilTheNextCall) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// A recorded result in the range shows that the range has been returned. So does a free in it,
-// which only a false trace can have.
+// If the kernel allocates in a discarded range, the range must have become free again before. The
+// same follows from a free in the range, which only a wrong trace can have.
 TEST(Discards, WhatShowsThatARangeWasGivenBack) {
   Mounted fs;
   fs.take(0, 100, 100);
@@ -174,8 +174,8 @@ TEST(Discards, WhatShowsThatARangeWasGivenBack) {
   EXPECT_TRUE(fs.model.state().check(5).empty());
 }
 
-// A group becomes full while its only free run is being discarded. Afterwards it returns to the end
-// of its list.
+// While the only free run of a group is being discarded, the group is full and on no list.
+// Afterwards it returns to the end of its list.
 TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   DiscardingFs fs;
   Tunables tunables = defaults_for(fs.source.geometry);
@@ -195,15 +195,15 @@ TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// FITRIM on a mount without discard. In group 0, clusters 4 to 9, 20 to 29 and from 1000 on are
-// free.
+// A file system for FITRIM, mounted without discard. In group 0, clusters 4 to 9, 20 to 29 and all
+// from 1000 on are free.
 struct Trimmed : Mounted {
   explicit Trimmed(const char* policy = "legacy", bool journal = true, std::uint32_t bits = 0)
       : Mounted(policy, journal, bits) {
     take(0, 10, 10);
     take(0, 30, 970);
   }
-  // Returns how many runs were sent.
+  // Returns how many runs FITRIM sent to the device.
   std::uint64_t trim(std::uint32_t group, std::uint32_t minlen, bool even_trimmed = false) {
     return trim(group, 0, 1024, minlen, even_trimmed);
   }

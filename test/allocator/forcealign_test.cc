@@ -16,8 +16,8 @@ struct Forcealign : FullGroups {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
   }
-  // Requests `len` blocks from file block `logical` on. The file ends with them unless `size` is
-  // larger.
+  // Requests the `len` blocks of a file that begin at `logical`. The file ends after these blocks
+  // unless `size` is larger.
   Decision ask(std::uint32_t len, std::uint32_t logical = 0, std::uint64_t size = 0,
                std::uint64_t ino = 20) {
     Request r = data_request(ino, len, std::max(size, (std::uint64_t{logical} + len) * 4096));

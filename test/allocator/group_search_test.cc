@@ -107,7 +107,8 @@ TEST_F(SearchTest, ReadAheadLoadsABatchFromTheGoalOn) {
   EXPECT_EQ(loaded(rig->state), "0 1 18 19 ") << "around the end";
 }
 
-// The next criterion starts the same batch, finds that it was read, and has nothing to finish.
+// The next criterion starts the same batch of bitmaps, finds that it has already been read, and has
+// no batch to finish.
 TEST_F(SearchTest, ABatchThatTheNextRungMeetsAgainIsForgotten) {
   make(shape(0));
   tunables.mb_prefetch = 4;
@@ -131,7 +132,8 @@ TEST_F(SearchTest, ABatchIsReadOnlyOnce) {
   EXPECT_EQ(loaded(rig->state), "5 ") << "nothing was read, so nothing is finished";
 }
 
-// When an inode is made in a group without a bitmap on disk, its bitmap is in memory afterwards.
+// A group has no bitmap on disk. When an inode is made in it, the kernel makes the bitmap in
+// memory.
 TEST_F(SearchTest, WhatWasMadeForAnInodeIsNotRead) {
   make(shape(0));
   tunables.mb_prefetch = 4;
@@ -168,7 +170,7 @@ TEST_F(SearchTest, ListsLeadToTheGroupThatEnteredFirst) {
     rig->state.load(9);
     load_all(rig->state);
     const Decision d = ask(7, 0);
-    // With four groups to walk first, group 3 comes before any group from the lists.
+    // If four groups are walked first, the search reaches group 3 before any group from the lists.
     EXPECT_EQ(d.result.group, linear == 0 ? 9u : 3u);
     EXPECT_EQ(d.criterion, Criterion::cr1);
   }
@@ -188,7 +190,8 @@ TEST_F(SearchTest, WithoutListsGroupsAreWalked) {
   EXPECT_EQ(rig->allocator.counters()[Criterion::cr1].groups_considered, 3u + 16u);
 }
 
-// Skipping groups with the index must give the same counts as walking them.
+// The search may use an index to skip groups. The counts must be the same as if it walked all
+// groups.
 TEST_F(SearchTest, SkippedGroupsAreCountedAsIfWalked) {
   for (const char* policy : {"linear", "legacy", "cr1.5"}) {
     std::uint64_t considered[2] = {};

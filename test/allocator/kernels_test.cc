@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the rules in which other kernels differ from 6.1, one by one: Linux 6.5, 6.12.117, 6.14 and
-// 7.3.4.
+// Tests one by one the rules in which other kernels differ from 6.1. Most tests use Linux 6.5,
+// 6.12.117, 6.14 and 7.3.4.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -36,7 +36,8 @@ struct Kernels : FullGroups {
   }
 };
 
-// A group that leaves its class and returns is last on a list, but gets its old place in a set.
+// If a group leaves its class and returns, a list has it at the end, but a set has it at its old
+// place.
 TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   for (const std::uint32_t group : {3u, 7u, 12u}) free_runs(fs, group, 4, 600, 2);
   for (const auto& [policy, second] :
@@ -67,7 +68,8 @@ TEST_F(Kernels, TheTreeMayBeAskedBeforeTheGoal) {
   EXPECT_EQ(ask(metadata_request(300, goal)).result.group, 7u);
 }
 
-// Up to 5.15.70, each change moves a group to the end of its list for the largest order.
+// Up to 5.15.70, each change of a group moves it to the end of its list of largest orders, even if
+// its order is the same.
 TEST_F(Kernels, AGroupMayLoseItsPlaceOnAListWithoutANewOrder) {
   tunables.mb_max_linear_groups = 0;
   for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 3);
@@ -79,7 +81,7 @@ TEST_F(Kernels, AGroupMayLoseItsPlaceOnAListWithoutANewOrder) {
   }
 }
 
-// Up to 5.15.32, searches for files with extents walk.
+// Up to 5.15.32, only searches for files without extents use the lists. All others walk.
 TEST_F(Kernels, TheIndexMayServeFilesWithoutExtentsAlone) {
   tunables.mb_max_linear_groups = 0;
   free_runs(fs, 7, 4, 600, 1);
@@ -91,8 +93,8 @@ TEST_F(Kernels, TheIndexMayServeFilesWithoutExtentsAlone) {
   }
 }
 
-// After a walk of all groups in the last criterion, the kernel increments the criterion's number,
-// so the hit counts past the last one.
+// After the last criterion has walked all groups, the kernel increments the criterion's number. So
+// a hit is counted for a number after the last criterion.
 TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   free_runs(fs, 3, 4, 30, 1);
   free_runs(fs, 7, 4, 20, 1);
@@ -139,8 +141,8 @@ TEST_F(Kernels, GroupsWhoseLocksAreHeldAreLeftForOthers) {
   EXPECT_EQ(counters().groups_left, 0u);
 }
 
-// All classes are searched in the groups from the goal's group on. Groups before it come
-// afterwards.
+// The search goes through all classes in the groups from the goal's group to the last. Then it
+// searches the groups before the goal's group.
 TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
   fs.free(2, 4, 1100);   // largest chunk: 512
   fs.free(15, 4, 2044);  // largest chunk: 1024
@@ -164,8 +166,8 @@ TEST_F(Kernels, BestAvailTrimsOrderByOrder) {
   EXPECT_EQ(counters()[Criterion::best_avail].hits, 1u);
 }
 
-// A stock trace shows the goal after best-avail has trimmed it, but not the goal before. So several
-// file sizes lead to the same decision. They differ in the number of groups that CR1 considers.
+// A trace of a stock kernel shows the goal only after best-avail has trimmed it. So several file
+// sizes can explain the same decision. They differ in the number of groups that CR1 considers.
 TEST_F(Kernels, OfSizesThatLeadToTheSameDecisionCr1LooksAtOtherGroups) {
   free_runs(fs, 3, 4, 200, 5);
   for (const char* policy : {"linux-6.5", "linux-6.14", "linux-6.12", "linux-7.3"}) {
@@ -199,8 +201,8 @@ TEST_F(Kernels, BestAvailGoesNoFurtherThanItsLimit) {
   EXPECT_EQ(d.goal.len, kGoal) << "the goal is whole again";
 }
 
-// best-avail tries every class if it trims a goal beyond the longest order by all orders. Their
-// list must have space for all of them.
+// If best-avail trims a very long goal down to one cluster, it tries every class. The list of
+// classes to try must have space for all of them.
 TEST_F(Kernels, AGoalBeyondEveryOrderMayBeTrimmedToOneCluster) {
   tunables.mb_best_avail_max_trim_order = 64;
   for (const ModelShape& any : model_shapes()) {
@@ -225,7 +227,7 @@ TEST_F(Kernels, RequestsWithoutDataAreNotTrimmed) {
   EXPECT_EQ(d.result.len, 200u) << "the best there is, after all";
 }
 
-// Without the sets, best-avail is a second walk with the whole goal, for every request.
+// Without sets, best-avail walks the groups a second time with the whole goal, for every request.
 TEST_F(Kernels, WalkingTriesBestAvailWithoutTrimming) {
   free_runs(fs, 7, 4, 200, 5);
   tunables.mb_optimize_scan = 0;
@@ -266,7 +268,8 @@ TEST_F(Kernels, LinearGroupsAreSoManyWithTheGoalsOwn) {
   fs.free(2, 4, 1100);
   tunables.mb_max_linear_groups = 2;
   (void)ask(metadata_request(512, 0));
-  // Groups 0 and 1 are walked. Group 2 counts in its class and again when it is searched.
+  // The search walks groups 0 and 1. It counts group 2 twice: once in its class, and again when it
+  // searches the group.
   EXPECT_EQ(counters()[Criterion::cr0].groups_considered, 4u);
 }
 
@@ -312,8 +315,8 @@ TEST_F(Kernels, AsManyStreamGoalsAsAQuarterOfTheGroupsAtMost) {
   EXPECT_EQ(ask_large(300, 0, 26).goal.group, 0u);
 }
 
-// An inode's preallocations are in a tree by file block. The highest is released first, and their
-// number is not limited.
+// The preallocations of an inode are in a tree ordered by file block. The kernel releases the one
+// with the highest block first, and does not limit their number.
 TEST_F(Kernels, AnInodesPreallocationsAreKeptByFileBlock) {
   free_runs(fs, 3, 4, 1000, 2);
   tunables.mb_max_inode_prealloc = 0;
@@ -341,8 +344,8 @@ TEST_F(Kernels, PreallocatedCountsWhatTheRequestTakesToo) {
   EXPECT_EQ(before.result.len, counters().preallocated + 100);
 }
 
-// best-avail uses the lists. A suggested group that cannot serve the request would count as a bad
-// suggestion.
+// best-avail gets groups from the lists. If such a group could not serve the request, the kernel
+// would count a bad suggestion.
 TEST_F(Kernels, BestAvailAsksTheLists) {
   free_runs(fs, 7, 4, 200, 5);
   start("linux-6.5");
@@ -369,9 +372,9 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
   }
 }
 
-// 6.5 tries best-avail for every request, even if the goal cannot be trimmed. Later kernels with
-// lists try it for requests without HINT_DATA only after CR1 has considered as many groups as
-// exist. Kernels with sets never do.
+// 6.5 tries best-avail for every request, even if the goal cannot be trimmed. For requests without
+// HINT_DATA, later kernels with lists try it only after CR1 has considered as many groups as exist.
+// Kernels with sets never try it for such requests.
 TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
   ModelShape shape = Kernels::shape();
   shape.extents = false;
@@ -396,8 +399,8 @@ TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
   }
 }
 
-// In a group without an aligned extent, kernels search for any other extent. 6.5 does not, and its
-// lists suggest the group again until as many groups have been considered as exist.
+// If a group has no aligned extent, most kernels search it for any other extent. 6.5 does not, so
+// its lists suggest the same group again, until the search has considered as many groups as exist.
 TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
   fs.free(3, 16 + 1, 20);
   tunables.mb_stripe = 16;
@@ -413,13 +416,13 @@ TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
   }
 }
 
-// CR0 uses up mb_prefetch_limit, so CR1 reads nothing. 6.5 then finishes a batch of the length of
-// CR0's batch, but it consists of the groups before the one where CR1 began.
+// CR0 uses up mb_prefetch_limit, so CR1 reads nothing. 6.5 then finishes a wrong batch: it is as
+// long as CR0's batch, but has the groups before the one at which CR1 began.
 TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
   for (std::uint32_t group = 0; group < 20; ++group)
     group == 12 ? fs.free(group, 100, 600) : fs.free(group, 4, 1);
   tunables.mb_prefetch = 4;
-  tunables.mb_prefetch_limit = 3;  // the batch needs three reads, since group 12 is loaded
+  tunables.mb_prefetch_limit = 3;  // the batch needs three reads, because group 12 is loaded
   for (const auto& [policy, finished] :
        {std::pair{"linux-6.5", true}, std::pair{"linux-6.14", false}}) {
     rig.emplace(policy, fs, tunables);
@@ -433,8 +436,8 @@ TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
   }
 }
 
-// After a best-avail walk of all groups, 6.5 and 6.14 restore the goal, which for a group
-// preallocation is the requested length. 6.12 restores nothing after a walk.
+// After best-avail has walked all groups, 6.5 and 6.14 restore the original goal. For a group
+// preallocation, this is only the requested length. 6.12 restores nothing after a walk.
 TEST_F(Kernels, AWalkMayPutTheGoalBack) {
   free_runs(fs, 7, 4, 20, 60);
   tunables.mb_optimize_scan = 0;
@@ -461,8 +464,8 @@ TEST_F(Kernels, AWalkThatFindsKeepsItsGoal) {
   }
 }
 
-// 6.5 and 6.14 leave a group that becomes full on its average-fragment list, where CR1 considers it
-// without success. 6.1 removes it.
+// If a group becomes full, 6.5 and 6.14 leave it on its average-fragment list, where CR1 considers
+// it without success. 6.1 removes it from the list.
 TEST_F(Kernels, FullGroupsMayStayListed) {
   for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 512, 1);
   for (const auto& [policy, full] :
@@ -473,18 +476,20 @@ TEST_F(Kernels, FullGroupsMayStayListed) {
     const Decision d = ask(metadata_request(512, 0));
     EXPECT_EQ(d.criterion, Criterion::cr1) << policy;
     EXPECT_EQ(d.result.group, 7u) << policy;
-    // The goal's group, the full group, and group 7 twice: on the list and when it is searched.
+    // CR1 counts the goal's group, the full group, and group 7 twice: on the list, and when it
+    // searches the group.
     EXPECT_EQ(counters()[Criterion::cr1].groups_considered - before, 3u + full) << policy;
     for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
-    // A group that stayed on its list keeps its old place when clusters are free again.
+    // If a full group has stayed on its list, it still has its old place when some of its clusters
+    // become free.
     ASSERT_TRUE(rig->state.free_clusters(7, d.result.start, 512, 1, true).ok());
     ASSERT_TRUE(rig->state.free_clusters(3, 4, 512, 1, true).ok());
     EXPECT_EQ(ask(metadata_request(512, 0)).result.group, full != 0 ? 3u : 7u) << policy;
   }
 }
 
-// The request is for blocks 100 to 249 and the goal has 512 blocks, but the search finds 200. At
-// the goal's start, these cover the request's start but not its end.
+// The request is for blocks 100 to 249, and the goal has 512 blocks, but the search finds only 200.
+// If these were placed at the goal's start, they would cover the request's start but not its end.
 TEST_F(Kernels, AShortFindIsKeptAtTheGoalsStartByOneOfTwoRules) {
   free_runs(fs, 7, 4, 200, 5);
   for (const auto& [policy, at, served] :
@@ -529,8 +534,8 @@ TEST(Policies, AReleaseFitsThePolicyOfItsRange) {
   for (const char* no : {"", "6", "6.", "x6.5", "6.5.x", "99999999999.1"}) EXPECT_EQ(fits(no), "");
 }
 
-// Distributions whose release does not include the stable release may have any release of the
-// series.
+// The release string of some distributions does not show the stable release. Their kernels may have
+// any release of the series.
 TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
   const auto fits = [](std::string_view policy, std::string_view release) {
     return allocator::stands_for(*allocator::find_policy(policy), release);

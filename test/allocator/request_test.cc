@@ -87,8 +87,8 @@ TEST(SizeSteps, FollowTheTable) {
            StepCase{12, 8 * kMiB, SizeStep::m8},
            StepCase{12, 8 * kMiB + 1, SizeStep::large},
            StepCase{12, 100 * kMiB, SizeStep::large},
-           // The kernel limits a chunk to 2 << block_bits blocks. So 1K blocks never exceed the 2
-           // MiB step, and 2K blocks never exceed the 4 MiB step.
+           // The kernel limits a chunk to 2 << block_bits blocks. So with 1K blocks the step is at
+           // most 2 MiB, and with 2K blocks at most 4 MiB.
            StepCase{10, kMiB, SizeStep::m1},
            StepCase{10, 100 * kMiB, SizeStep::m4},
            StepCase{11, 4 * kMiB, SizeStep::m4},
@@ -136,8 +136,8 @@ TEST(Normalize, GoalOfEachStep) {
            GoalCase{12, 1500, 10, SizeStep::m8, 1024, 1024},
            GoalCase{12, 5000, 10, SizeStep::large, 4096, 2048},
            GoalCase{12, 5000, 2048, SizeStep::large, 4096, 2048},
-           // Requests of more than 8 MiB stay unchanged, but blocks of 4K and less never exceed the
-           // 8 MiB step.
+           // The goal of a request of more than 8 MiB is the request itself, but only if blocks are
+           // larger than 4K. With other blocks, a goal has at most 8 MiB.
            GoalCase{12, 5000, 2049, SizeStep::large, 4096, 2048},
            GoalCase{13, 5000, 1025, SizeStep::large, 5000, 1025},
            GoalCase{10, 0, 1, SizeStep::k16, 0, 16},
@@ -145,12 +145,13 @@ TEST(Normalize, GoalOfEachStep) {
            GoalCase{10, 100, 3, SizeStep::k128, 0, 128},
            GoalCase{10, 700, 3, SizeStep::m1, 0, 1024},
            GoalCase{10, 5000, 3, SizeStep::m4, 4096, 2048},
-           // A group has 8192 blocks of 1K, and the chunk ends at a multiple of that.
+           // A group has 8192 blocks of 1K, and this chunk begins at a multiple of 8192.
            GoalCase{10, 8200, 3, SizeStep::m4, 8192, 2048},
            GoalCase{11, 0, 1, SizeStep::k16, 0, 8},
            GoalCase{11, 3000, 3, SizeStep::m4, 2048, 1024},
            GoalCase{11, 3000, 3, SizeStep::m8, 2048, 2048},
-           // With 64K blocks, steps shorter than a block have no length (see the next test).
+           // With 64K blocks, a step that is shorter than a block gives a goal without length (see
+           // the next test).
            GoalCase{16, 0, 1, SizeStep::k64, 0, 1},
            GoalCase{16, 1, 1, SizeStep::k128, 0, 2},
            GoalCase{16, 5, 1, SizeStep::m1, 0, 16},
@@ -212,7 +213,8 @@ TEST(Normalize, ADistantLeftNeighbourGivesNoGoal) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
   bench.request.left_logical = 520;
-  const Normalized near = bench.run(700, 2, SizeStep::m4);  // chunk: 512 to 1023; 521 on are free
+  // The chunk is 512 to 1023. Blocks from 521 on are free.
+  const Normalized near = bench.run(700, 2, SizeStep::m4);
   EXPECT_EQ(near.goal.logical, 521u);
   EXPECT_EQ(near.goal.len, 503u);
   EXPECT_EQ(near.flags, mb::hint_try_goal);
@@ -247,7 +249,7 @@ TEST(Normalize, TheLeftNeighbourDecidesWhenBothTouch) {
 
 TEST(Normalize, AGoalOutsideTheFileSystemIsNoGoal) {
   Bench bench(geometry_of(12));
-  bench.request.right_block = 19;  // would start before block 0
+  bench.request.right_block = 19;  // the goal would start before block 0
   bench.request.right_logical = 20;
   EXPECT_EQ(bench.run(10, 2, SizeStep::k128).flags, 0u);
   bench.request = {};
@@ -292,7 +294,7 @@ TEST(Normalize, NoLongerThanAGroup) {
   const Normalized n = bench.run(600, 2, SizeStep::m4);
   EXPECT_EQ(n.goal.logical, 528u) << "the group's multiple at or below the request";
   EXPECT_EQ(n.goal.len, 264u);
-  // The range is clipped at the neighbour first, then to the size of the group.
+  // The kernel clips the range first at the neighbour, and then to the size of a group.
   bench.request.left_block = 10;
   bench.request.left_logical = 539;
   const Normalized after = bench.run(600, 2, SizeStep::m4);
@@ -308,7 +310,7 @@ TEST(Normalize, EndsWithTheLargestFile) {
   EXPECT_EQ(n.goal.len, 511u);
 }
 
-// Kernels before 5.4.244, 5.10.181, 5.15.113 and 6.1.30 lose this place.
+// Kernels before 5.4.244, 5.10.181, 5.15.113 and 6.1.30 do not keep the goal next to the neighbour.
 TEST(Normalize, APlaceNextToANeighbourMayBeLost) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
@@ -335,11 +337,11 @@ TEST(PlaceInGoal, EachKernelHasItsOwnPlace) {
   };
   for (const Placement at : {Placement::over_end, Placement::over_start})
     EXPECT_EQ(place(470, 10, 64, at), 448u) << "at the goal's end";
-  // An extent at the goal's start covers the start of the request, but not its end.
+  // At the goal's start, the extent would cover the start of the request, but not its end.
   EXPECT_EQ(place(60, 10, 64, Placement::over_end), 60u);
   EXPECT_EQ(place(60, 10, 64, Placement::over_start), 0u);
-  // The window depends on the spare length, the distance to the goal's start, and the alignment of
-  // the extent.
+  // With Placement::window, the place depends on the spare length, the distance to the goal's
+  // start, and the alignment of the extent.
   EXPECT_EQ(place(470, 10, 64, Placement::window), 448u);
   EXPECT_EQ(place(60, 10, 64, Placement::window), 6u);
   EXPECT_EQ(place(40, 10, 64, Placement::window), 0u);
@@ -394,7 +396,7 @@ TEST(ModeBySize, ClosedFilesThatEndHereGetNoPreallocation) {
   EXPECT_EQ(mode_by_size(g, t, last, unknown), Mode::stream);
 }
 
-// Kernels up to 5.10, and 5.15 up to 5.15.70.
+// These are the kernels up to 5.10, and 5.15 up to 5.15.70.
 TEST(ModeBySize, OldKernelsGiveSmallClosedFilesWhatTheyAskFor) {
   const state::MountedGeometry g = geometry_of(12);
   const allocator::Tunables t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests where searches begin: with rotalloc, as posted for Linux 6.18.6 in February 2026, and with
-// its opposite.
+// Tests in which group searches begin: with rotalloc, as posted for Linux 6.18.6 in February 2026,
+// with its opposite (low-first), and with policies that spread searches by CPU or inode.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ struct SearchStart : FullGroups {
     r.goal = fs.geometry().first_block(group);
     return rig->allocator.allocate(r);
   }
-  // Requests the next clusters of a file whose first thousand clusters end just before `cluster` of
-  // `group`. The goal of up to 24 clusters is at `cluster`.
+  // Appends to a file of a thousand clusters that ends just before `cluster` of `group`. The goal
+  // has up to 24 clusters and is at `cluster`.
   Decision append(std::uint32_t len, std::uint32_t group, std::uint32_t cluster) {
     Request r = data_request(20, len, 3 * kMiB);
     r.logical = 1000;
@@ -108,7 +108,8 @@ TEST_F(SearchStart, ASearchThatFindsNothingPutsTheCursorBack) {
   }
 }
 
-// The posting also moves the goal of a growing file, so such a file stays contiguous only by luck.
+// The posting also moves the goal of a growing file away from the file's end, so the file stays
+// contiguous only by chance.
 TEST_F(SearchStart, WhetherAFileGoesOnBehindItsLastBlock) {
   fs.free(3, 1200, 300);
   fs.free(12, 4, 512);
@@ -128,7 +129,8 @@ TEST_F(SearchStart, WhetherAFileGoesOnBehindItsLastBlock) {
   }
 }
 
-// Without a stream, the moved goal keeps its position within the group, and is tried there.
+// If the request does not use a stream, its goal moves to the cursor's group but keeps its position
+// within the group. The search tries it there.
 TEST_F(SearchStart, AMovedGoalIsTriedAtItsPlaceInTheCursorsGroup) {
   fs.free(3, 600, 1000);
   fs.free(12, 4, 512);
@@ -156,8 +158,8 @@ TEST_F(SearchStart, LowAddressesAreUsedAgainFirst) {
   EXPECT_EQ(ask_large(300, 9, 22).goal.group, 0u);
 }
 
-// The result is the first group with room, searching from the request's starting group and wrapping
-// around at the last group.
+// A search begins at a distance after the goal's group that depends on the CPU or the inode. It
+// wraps around at the last group. The result is the first group with room.
 TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
   const std::vector<std::uint32_t> roomy = {2, 9, 15};
   for (const std::uint32_t group : roomy) fs.free(group, 512, 1024);
@@ -180,7 +182,7 @@ TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
       begun.insert(from);
     }
     EXPECT_GT(begun.size(), 15u) << "numbers that follow each other are far apart";
-    // A stream continues at its own goal, and a free goal is still used.
+    // A stream still searches from the stream goal. A goal that is free is still used.
     EXPECT_EQ(ask_large(300, 9).goal.group, 0u);
     EXPECT_EQ(append(8, 9, 700).result.start, 700u);
   }

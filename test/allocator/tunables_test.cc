@@ -118,8 +118,8 @@ TEST(Tunables, AMountLineIsHeldToTheSameLimits) {
   EXPECT_EQ(t.mb_stripe, 16u);
 }
 
-// The conformance suite checks for every policy that a tunable has no effect if the policy does not
-// read it.
+// This tests which tunables a policy declares. The conformance suite checks that all others have no
+// effect on it.
 TEST(Tunables, BelongToThePoliciesThatReadThem) {
   const auto reads = [](std::string_view policy, std::string_view name) {
     for (const TunableInfo& info : tunable_table())

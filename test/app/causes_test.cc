@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests each rule on a capture where it holds and on one where it does not. If a rule holds, the
-// test proves it: without the cause, most of the difference disappears.
+// Tests each rule on a capture for which it names a cause and on one for which it does not. If it
+// names a cause, the test also compares policies without this cause: most of the difference must
+// disappear.
 #include "app/causes.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,7 @@ class Compared {
   [[nodiscard]] std::span<const replay::Run> runs() const { return comparison_.runs; }
   [[nodiscard]] const replay::Run& run(std::size_t i) const { return comparison_.runs[i]; }
   [[nodiscard]] const results::Why& why(std::size_t i) const { return *report().runs[i].why; }
-  // Returns the cause of this name for the figure, or null if it does not hold.
+  // Returns the cause of this name for the figure, or null if the comparison does not name it.
   [[nodiscard]] const results::Cause* find(std::size_t i, std::string_view name, Figure of) const {
     const auto& causes = why(i).causes;
     const auto at = std::find_if(causes.begin(), causes.end(), [&](const results::Cause& cause) {
@@ -70,7 +71,8 @@ class Compared {
   Comparison comparison_;
 };
 
-// Returns how much of a difference remains, as a fraction of its logarithm.
+// Returns which fraction of a difference remains without a cause. The arguments are ratios, and the
+// fraction is that of their logarithms.
 double left_of(double with, double without) {
   return std::abs(std::log(without)) / std::abs(std::log(with));
 }
@@ -100,7 +102,7 @@ TEST(Causes, LostGroupGoal) {
   const Compared holds("posting-256g.e4c", {"linux-7.3-group-goal", "linux-7.3"});
   expect_cause(holds.find(1, "lost-group-goal", Figure::steps), "linux-7.3", 107.3);
   expect_cause(holds.find(1, "lost-group-goal", Figure::extents), "linux-7.3", 105.5);
-  // The policy that keeps the goal has no steps for this reason.
+  // The policy that keeps the goal takes no steps for the reason lost_goal.
   const auto& kept = holds.run(0).engine->find<replay::SearchReasons>()->steps();
   EXPECT_EQ(kept[static_cast<std::size_t>(replay::Reason::lost_goal)], 0u);
   const Compared elsewhere("midfrag-256g.e4c", {"linux-7.3-group-goal", "linux-7.3"});
@@ -151,8 +153,9 @@ TEST(Causes, LinearGroups) {
   EXPECT_EQ(elsewhere.find(1, "linear-groups", Figure::steps), nullptr);
 }
 
-// linux-6.6.103 differs from linux-6.6.0 only in that full groups leave their lists (and in where
-// short finds are placed), so it is the comparison without the cause.
+// In linux-6.6.103, unlike linux-6.6.0, full groups leave their lists. Apart from that, only the
+// placement of short finds differs. So a comparison with linux-6.6.103 shows the difference without
+// this cause.
 TEST(Causes, FullGroupsInLists) {
   const Compared holds("posting-256g.e4c", {"linux-6.12.77", "linux-6.6.24"});
   expect_cause(holds.find(1, "full-groups-in-lists", Figure::steps), "linux-6.6.24", 92.5);
@@ -182,7 +185,7 @@ TEST(Causes, AreNotGuessed) {
   EXPECT_TRUE(texts[1].text.ends_with("No rule explains the difference in extents."));
 }
 
-// Every step has one reason, so that no two causes claim the same part of a difference.
+// Every step has exactly one reason, so two causes never claim the same part of a difference.
 TEST(Causes, AccountForEveryStep) {
   for (const char* capture :
        {"aged-1k.e4c", "churn-ext3-6.5.e4c", "corpus/near-full-1k.e4c", "full.e4c"}) {
@@ -201,7 +204,8 @@ TEST(Causes, AccountForEveryStep) {
   }
 }
 
-// A kernel's code reports no steps. Here a model takes the place of a kernel.
+// A kernel's own code reports no steps, so there are no causes. In this test, a model takes the
+// place of a kernel.
 TEST(Causes, AreMissingOfKernels) {
   const std::vector<std::string_view> policies = {"linear", "legacy"};
   for (const std::size_t kernel : {0u, 1u}) {

@@ -89,9 +89,9 @@ std::string end_of(OrderSearch& run) {
   return out;
 }
 
-// The bitmaps of a moment, and the checkpoint as a capture stores it.
+// A moment of a run: the bitmaps, and the checkpoint as a capture stores it.
 struct Moment {
-  std::uint64_t event = 0;  // the last event before it
+  std::uint64_t event = 0;  // the last event before the moment
   std::size_t decisions = 0;
   std::string text;
   std::vector<std::vector<std::uint64_t>> words;
@@ -124,7 +124,7 @@ struct Whole {
   std::vector<Moment> moments;
 };
 
-// Follows all events, and keeps about `moments` moments.
+// Follows all events, and stores about `moments` moments, evenly spaced.
 Whole follow_all(const Inputs& inputs, const allocator::Policy& policy,
                  const std::vector<Event>& events, std::size_t moments) {
   replay::WarmStart warm;
@@ -159,7 +159,8 @@ Whole follow_all(const Inputs& inputs, const allocator::Policy& policy,
   return out;
 }
 
-// Follows the events after the moment, and expects the same decisions and end as in the whole run.
+// Starts from a moment and follows the events after it. Expects the same decisions and the same end
+// state as in the whole run.
 void expect_same(const Inputs& inputs, const allocator::Policy& policy,
                  const std::vector<Event>& events, const Whole& whole, const Moment& moment) {
   SCOPED_TRACE(fmt::format("{} behind event {} of {}", policy.name, moment.event, events.size()));
@@ -196,8 +197,8 @@ void expect_same(const Inputs& inputs, const allocator::Policy& policy,
 
 class Captures : public testing::TestWithParam<std::string_view> {};
 
-// Uses the policy that decides like the recorded kernel, and other policies, whose decisions are
-// replaced by the recorded ones.
+// Follows with the policy that decides like the recorded kernel, and with other policies, whose
+// decisions are replaced by the recorded ones.
 TEST_P(Captures, GoOnFromACheckpointAsTheWholeRunDoes) {
   const test::Opened opened{std::string(GetParam())};
   const Inputs& inputs = opened.inputs;

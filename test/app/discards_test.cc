@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares the discards that kernels sent, for mounts with discard and for FITRIM, with those that
-// their models send while they follow.
+// Compares the discards that kernels sent with those that their models send while they follow the
+// capture. Covers mounts with discard, and FITRIM.
 #include <gtest/gtest.h>
 
 #include <utility>

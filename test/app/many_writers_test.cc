@@ -36,9 +36,9 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   };
   add(1, 1000, 1100);
   add(2, 1500, 1600);
-  add(3, 1700, 0);  // the time of its answer is unknown
+  add(3, 1700, 0);  // the time of the answer is unknown
   add(4, 1800, 2000);
-  add(6, 1900, 1950);  // it was made before the previous request was answered
+  add(6, 1900, 1950);  // made before the previous request was answered
   add(7, 2300, 2400);
   const Thinking out = thinking_of(rows);
   EXPECT_EQ(out.ns, (std::vector<std::uint64_t>{0, 0, 400, 100, 100, 0, 0, 300}));
@@ -48,7 +48,8 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   EXPECT_TRUE(thinking_of({}).ns.size() == 1);
 }
 
-// A lone writer must be as fast as the recorded one, and many writers faster.
+// The simulation of one writer must be as fast as the recorded writer, and many writers together
+// must be faster.
 class WritersOf : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
@@ -93,7 +94,8 @@ TEST(ManyWriters, APaceIsParsed) {
     EXPECT_FALSE(parse_think_scale(wrong).ok()) << wrong;
 }
 
-// A pace replaces the recorded pauses or scales them. Each pause differs from it by up to a half.
+// A pace either replaces the recorded pauses or scales them. Each pause is random: it differs by up
+// to a half from what the pace says.
 TEST(ManyWriters, PausesHaveThePace) {
   Thinking thinking;
   thinking.ns.assign(3000, 1000);
@@ -113,7 +115,7 @@ TEST(ManyWriters, PausesHaveThePace) {
   for (const std::uint64_t ns : pauses_of(thinking, {0, 1})) EXPECT_EQ(ns, 0u);
 }
 
-// Compares the requests per second of one writer and of many at a pace.
+// Compares the requests per second of one writer and of many writers at several paces.
 TEST(ManyWriters, AFasterProgramAsksFaster) {
   const test::Opened opened("discard-7.3.e4c");
   const auto outcomes = [&](const contention::Pace& pace) {
@@ -157,7 +159,8 @@ TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   EXPECT_TRUE(compare(spec, opened.inputs, opened.listener).ok());
 }
 
-// The locks of frees are recorded on request. Those of allocations do not change.
+// The model records the lock operations of frees only on request. The request does not change those
+// of allocations.
 TEST(ManyWriters, AFreeHoldsTheGroupThatItFreesIn) {
   test::Opened opened("corpus/mail-1k-aged.e4c");
   replay::Session session = opened.session();
@@ -186,7 +189,7 @@ TEST(ManyWriters, AFreeHoldsTheGroupThatItFreesIn) {
   EXPECT_GT(notes[0].ns, notes[0].steps[1].ns);
 }
 
-// A model records its lock operations under every policy.
+// The model records its lock operations under every policy.
 TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
   test::Opened opened("corpus/mail-1k-aged.e4c");
   const Inputs& inputs = opened.inputs;
@@ -220,7 +223,8 @@ TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
       });
       EXPECT_TRUE(policy->kernel.groups.tries_lock || !tried);
     }
-    // Lists are walked with their lock shared, and sets without one.
+    // A search holds the lock of a list in shared mode while it walks the list. It needs no lock
+    // for a set.
     const bool asks =
         allocator::is_indexed(policy->kernel.groups.indexed, inputs.source.geometry.extents);
     EXPECT_EQ(shares, asks && run->engine->state().has_lists()) << policy->name;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kWantedRatio = 20;
 constexpr double kMost16TiBSeconds = 1;
-constexpr double kMostKb = 64 * 1024;  // above the bitmaps, which freefrag does not keep
+constexpr double kMostKb = 64 * 1024;  // permitted peak memory: freefrag must not keep all bitmaps
 
 // The results of several runs of one command.
 struct Best {
@@ -29,8 +29,8 @@ std::map<std::string, Best>& results() {
   return all;
 }
 
-// Makes the image in a child process. This process has to stay small, because a child's peak memory
-// starts with its parent's.
+// Makes the image in a child process, so that this process stays small: a child's peak memory
+// includes the memory of its parent at the start.
 bool make_image(const std::string& path, const std::string& size) {
   const auto made = test::run({MAKE_FRAGMENTED, path, "--size", size, "--min-free", "40",
                                "--max-free", "160", "--min-used", "100", "--max-used", "506",
@@ -91,7 +91,8 @@ struct Subject {
   std::string path;
 };
 
-// Commands are measured first, because memory that the library allocates would count as theirs.
+// Measures the commands first. Otherwise memory that the library has allocated in this process
+// would count as theirs.
 void declare_all(const std::vector<Subject>& subjects) {
   for (const auto& [size, path] : subjects) {
     declare_command("freefrag/" + size, {E4REPLAY, "freefrag", path});

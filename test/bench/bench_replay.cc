@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Measures e4replay as a process on the bundled captures: time of verify and replay, memory on a 1
-// TiB image, and many points on one thread. Prints each figure with its target; fails if a target
-// is missed.
+// Measures e4replay as a process on the bundled captures: the time of verify and replay, the memory
+// on a 1 TiB image, and the speed of a sweep with one thread. Prints each figure with its target.
+// Fails if a target is missed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Best {
   double peak_kb = 0;
 };
 
-// Returns the fastest of several runs. All must succeed (verify must agree).
+// Returns the fastest of several runs. All runs must succeed (verify must agree).
 Best best_of(int runs, const std::vector<std::string>& argv) {
   Best best;
   for (int i = 0; i < runs; ++i) {
@@ -40,7 +40,8 @@ bool verdict(const char* what, double got, const char* unit, double target) {
   return met;
 }
 
-// Returns the decisions per second of one thread that replays `requests` requests at many points.
+// Returns the decisions per second of a sweep that replays `requests` requests at many points with
+// one thread.
 double rate_of_points(const std::string& image, const std::string& trace, double requests) {
   constexpr int kPoints = 64, kRuns = 3;
   const auto seconds = [&](int points) {

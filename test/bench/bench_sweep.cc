@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Measures sweeps of a bundled capture: the speed of two threads against one, and the memory of
-// many points at once. Prints each figure with its target; fails if a target is missed.
+// Measures sweeps of a bundled capture: the speed of two threads relative to one thread, and the
+// memory when many points run at once. Prints each figure with its target. Fails if a target is
+// missed.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -54,8 +55,8 @@ Took sweep(const std::string& capture, int points, int threads) {
   return measured(words(capture, 1, points, threads));
 }
 
-// Runs two processes at once, each with half of the points and one thread. That shows the best
-// possible speed of two threads under the present load of this machine.
+// Runs two processes at once, each with half of the points and one thread. Their speed is the best
+// that two threads could reach under the present load of this machine.
 Took two_processes(const std::string& capture, int points) {
   std::string script;
   for (const int first : {1, 1 + points / 2}) {

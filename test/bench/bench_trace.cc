@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Measures the speed of reading traces, from memory and by one thread unless the name says
-// otherwise. E4R_BENCH_TRACE names a trace of any form to use instead of the synthetic one.
+// Measures the speed of reading traces, with one thread and from memory unless the benchmark's name
+// says otherwise. E4R_BENCH_TRACE names a trace in any format, which replaces the synthetic trace.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -71,7 +71,7 @@ std::vector<Event> synthetic() {
   return out;
 }
 
-// The measured trace in every form.
+// The measured trace in every format.
 struct Material {
   std::vector<Event> events;
   std::string text, packed;
@@ -145,7 +145,8 @@ void BM_Cursor(benchmark::State& state) {
 }
 BENCHMARK(BM_Cursor)->Unit(benchmark::kMillisecond);
 
-// Decodes binary records like those of a live recorder: the records of a small recording, repeated.
+// Decodes binary records as a live recorder does. The input repeats the records of a small
+// recording.
 void BM_DecodeRecords(benchmark::State& state) {
   const auto source = open_bytes(TRACE_DATA "/dat-7-series.dat", {});
   if (!source.ok()) give_up(source.error());
@@ -171,7 +172,8 @@ void BM_DecodeRecords(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodeRecords);
 
-// Reads a file into a packed trace, as at the start of a replay. Decompression has its own thread.
+// Reads a file into a packed trace, as a replay does at its start. A separate thread decompresses
+// it.
 void BM_LoadPackedFile(benchmark::State& state) {
   const char* path = std::getenv("E4R_BENCH_TRACE");
   if (path == nullptr) return state.SkipWithError("needs E4R_BENCH_TRACE");

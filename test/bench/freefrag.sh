@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares freefrag with e2freefrag in one run, on sparse images of 1 TiB and 16 TiB (about 1 GiB of $TMPDIR).
-# Prints the ratio and the peak memory; fails if a target is missed.
+# Compares freefrag with e2freefrag in one run, on sparse images of 1 TiB and 16 TiB, which take about 1 GiB of $TMPDIR.
+# Prints the ratio of their times, and the peak memory. Fails if a target is missed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test

@@ -4,10 +4,10 @@
 #   lazyinit.sh [BUILD] [DIR]    default: build/release; DIR on a disk, default $TMPDIR or /tmp
 #   E4R_BENCH_GIB="16 256 1024 16384": sizes of sparse files (dumpe2fs alone takes 17 s for the largest)
 #   E4R_BENCH_RAM_ONLY=1: use only the loop device on ramfs
-# For sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less a block, the largest file on ext4 with 4 KiB blocks):
-# prints seconds, bytes written by the process and its children, bytes of the file on disk, groups marked as zeroed
-# (median of three). Then, as root, measures two loop devices: one with WRITE ZEROES, and one on ramfs without it, where
-# zeroing is compared with dd.
+# Uses sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less one block, the largest file on ext4 with 4 KiB blocks).
+# For each of them, prints the seconds, the bytes that the process and its children wrote, the bytes of the file on
+# disk, and the number of groups marked as zeroed (median of three). Then, as root, measures two loop devices: one with
+# WRITE ZEROES, and one on ramfs without it, on which it also compares zeroing with dd.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build/release}")
@@ -77,7 +77,7 @@ all_rows() {
         name="mke2fs $(version "$mke2fs")"
         row "$name" "$target" "$size" "$mke2fs" -q -F -t ext4
         row "$name nodiscard" "$target" "$size" "$mke2fs" -q -F -t ext4 -E nodiscard
-        # ZERO_RANGE allocates all blocks of all tables, 1/64 of the file system.
+        # Without lazy initialization, ZERO_RANGE allocates all blocks of all tables, which are 1/64 of the file system.
         if [ $((size / 64)) -lt $(($(df --output=avail -B1 "$work" | tail -1) / 2)) ]; then
             row "$name nodiscard, not lazy" "$target" "$size" "$mke2fs" -q -F -t ext4 -E \
                 nodiscard,lazy_itable_init=0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Measures the cost of `e4replay record` for the recorded file system: writes many small files with and without
-# it, in turn. Run as root.
+# Measures how much `e4replay record` slows down the recorded file system: writes many small files with and without it,
+# in turn. Run as root.
 #   record.sh [--pairs N] [--files N] [--events full] [--on DIRECTORY] [BUILD]
 #   --on    use this empty directory of a mounted ext4 (default: a file system on a loop device in /dev/shm,
-#           mounted with nodelalloc, so that each file makes one request)
+#           mounted with nodelalloc, so that each file causes one allocation request)
 #   BUILD   default: build/release
-# E4REPLAY and MKFILES name the programs where nothing can be built (kernel/lab's job record-cost). Prints a line for
+# Where nothing can be built (kernel/lab's job record-cost), E4REPLAY and MKFILES name the programs. Prints a line for
 # each pair, then the median, minimum and maximum ratio of times.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

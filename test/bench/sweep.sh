@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Measures how sweeps on a bundled capture (default: posting-256g) scale with threads, and their memory, on an idle
-# machine. Fails if a target is missed.
+# Measures how the speed of sweeps on a bundled capture (default: posting-256g) grows with the number of threads, and
+# how much memory they use. Needs an idle machine. Fails if a target is missed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test

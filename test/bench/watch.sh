@@ -3,14 +3,14 @@
 # Measures what `e4replay watch` costs: writes many small files with and without it, in turn. Run as root.
 #   watch.sh [--pairs N] [--files N] [--writers N] [--rate N] [--fallocate] [-p POLICY,...] [BUILD]
 #   watch.sh --memory SIZE [-p POLICY,...] [BUILD]
-#   --files   files of each writer (default: 40000); each file makes one request
-#   --rate    most files or calls per second of each writer (default: no limit)
-#   --fallocate  make --files calls of fallocate instead of files: each adds 8 KiB to a file, up to 1 MiB
-#   --memory  measure instead the memory of a watch of an empty file system of that size, such as 16T (sparse)
-#   -p        policies of shadows (default: none)
+#   --files   files of each writer (default: 40000); each file causes one allocation request
+#   --rate    maximum of files or calls per second of each writer (default: no limit)
+#   --fallocate  make --files calls of fallocate in place of files: each call adds 8 KiB to a file, up to 1 MiB
+#   --memory  measure only the memory of a watch of an empty (sparse) file system of SIZE, such as 16T
+#   -p        policies of the shadow replays (default: none)
 #   BUILD     default: build/release
-# Prints a line for each pair: how much longer the writers took, and the processor time of the watch as a share of one
-# processor and for each request. Then the median, minimum and maximum ratio of times.
+# Prints a line for each pair: how much longer the writers took with the watch, and the watch's processor time, as a
+# share of one processor and per request. Then prints the median, minimum and maximum ratio of times.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 pairs=5 files=40000 writers=2 rate='' memory='' fallocate='' options=() build=build/release
@@ -47,7 +47,7 @@ truncate -s "${memory:-4G}" disk
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init="$lazy" disk
 mount -o loop,nodelalloc,noinit_itable disk fs
 
-# tell KEY: prints a member of the last complete document.
+# tell KEY: prints a member of the last complete JSON document.
 tell() { grep '}$' out | tail -n 1 | jq -r "$1"; }
 begin() {
     "$e4replay" watch fs --json --interval 200ms --max-freeze 60s "${options[@]}" >out 2>err &

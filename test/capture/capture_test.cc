@@ -28,8 +28,8 @@ std::vector<Event> some_events(std::size_t count) {
   return out;
 }
 
-// Writes a capture without an image. If `killed`, stops before the end, after all events were
-// flushed.
+// Writes a capture without an image. With `killed`, all events are flushed, but the end of the file
+// is not written.
 std::string write(const test::TempDir& dir, const std::vector<Event>& events, bool killed) {
   std::string path = dir.file(killed ? "killed.e4c" : "whole.e4c");
   auto writer = CaptureWriter::create(path);
@@ -77,8 +77,8 @@ TEST(Capture, GivesBackWhatWasWritten) {
   EXPECT_NE(capture->notes().front().find("5 events were lost"), std::string::npos);
 }
 
-// The same few events are repeated so often that the capture unpacks to many more times its size
-// than any recording.
+// A capture repeats a few events very often. Unpacked, it is larger, relative to its size, than any
+// real recording.
 TEST(Capture, ThatUnpacksToFarMoreThanARecordingIsRefused) {
   const test::TempDir dir;
   std::vector<Event> few = some_events(1000);
@@ -135,8 +135,8 @@ TEST(Capture, IsNotWrittenOverAFile) {
   EXPECT_NE(again.error().message.find("exists already"), std::string::npos);
 }
 
-// A file damaged anywhere is refused, or reading its events gives an Error. A file truncated
-// anywhere gives the remaining events.
+// If a file is damaged at any place, it is refused, or reading its events gives an Error. If it is
+// truncated at any place, the events before that place can be read.
 TEST(Capture, DamageNeverGoesUnnoticed) {
   const test::TempDir dir;
   std::ifstream in(write(dir, some_events(2000), false), std::ios::binary);

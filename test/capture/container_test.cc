@@ -82,8 +82,8 @@ TEST(Container, SkipsWhatIsNotWantedAndChecksItAllTheSame) {
   EXPECT_FALSE(status.ok());
 }
 
-// A container truncated anywhere gives the complete parts before the cut and reports that it is
-// truncated.
+// If a container is truncated at any place, reading it gives the complete parts before the cut, and
+// reports that it is truncated.
 TEST(Container, CutAnywhereGivesWhatCameBefore) {
   Parts parts = some_parts();
   parts[1].second.resize(5000);

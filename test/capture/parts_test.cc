@@ -76,7 +76,7 @@ TEST(ImageParts, RefuseWhatIsNoPieceOfTheImage) {
   EXPECT_FALSE(image.add(part_of(8192, 0, 1024, 1024)).ok());
 }
 
-// A part never keeps more data than the bitmaps of an image could need, whatever size it claims.
+// Even if a part claims a huge size, no more data is kept than the bitmaps of an image could need.
 TEST(ImageParts, KeepNoMoreThanAReplayReads) {
   MemoryImage image;
   const std::string part = part_of(64 << 20, 0, 1 << 19, 1 << 19);

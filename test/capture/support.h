@@ -8,7 +8,7 @@
 
 namespace e4r::test {
 
-// A file in memory, which its owner can read.
+// An output file in memory. Its owner can read what was written.
 class MemoryFile final : public trace::OutputFile {
  public:
   explicit MemoryFile(std::string& out) : out_(out) {}

@@ -20,12 +20,13 @@ constexpr std::uint64_t group(std::uint64_t number) {
   return LockStep::kOfGroup | number;
 }
 
-// Requests with fixed lock operations, independent of when they are served.
+// Requests whose lock operations are fixed: they do not depend on when a request is served.
 struct Work {
   std::vector<allocator::LockNotes> notes;  // for each request
   std::vector<std::uint64_t> think_ns;      // before each request
   std::vector<std::uint64_t> ino;           // the inode of each request
-  std::vector<allocator::LockNotes> frees;  // before each request; may be shorter
+  std::vector<allocator::LockNotes>
+      frees;  // before each request; may have fewer entries than notes
 };
 
 // Serves the requests and records their order.
@@ -71,7 +72,8 @@ SimulationOutcome simulate(const Work& work, unsigned writers, unsigned cpus) {
 // Builds work, request by request.
 class WorkOf {
  public:
-  // Adds a request for a file's blocks. It holds one lock from `from` to `to` and takes `ns`.
+  // Adds a request for a file's blocks. It takes `ns` nanoseconds and holds one lock from `from` to
+  // `to`.
   WorkOf& request(std::uint64_t ino, std::uint64_t think, std::uint64_t lock, std::uint32_t from,
                   std::uint32_t to, std::uint32_t ns, What what = What::take,
                   std::string_view name = "lock") {
@@ -92,7 +94,7 @@ class WorkOf {
     work_.frees.back().add(steps, ns);
     return *this;
   }
-  // Names must be added before the requests that use them.
+  // Adds a name and returns its number. Call this before adding requests that use the name.
   std::uint16_t name(std::string_view text) { return names_.name(text); }
   // Adds a second part to the last request, just after its first part.
   WorkOf& part(std::vector<LockStep> steps, std::uint32_t ns) {
@@ -120,8 +122,8 @@ TEST(Contention, TheSecondWaitsUntilTheFirstLetsGo) {
   WorkOf all;
   all.request(0, 0, group(1), 10, 60, 70).request(1, 0, group(1), 20, 30, 40);
   const SimulationOutcome out = simulate(all.work(), 2, 2);
-  // The first writer holds the lock from 10 to 60. The second requests it at 20, holds it from 60
-  // to 70, and ends at 80.
+  // The first writer holds the lock from 10 to 60. The second writer requests the lock at 20, holds
+  // it from 60 to 70, and ends at 80.
   EXPECT_EQ(out.ns, 80u);
   ASSERT_EQ(out.waits.size(), 1u);
   EXPECT_EQ(out.waits[0].name, "lock");
@@ -260,8 +262,8 @@ TEST(Contention, ALoneFileIsNoFasterWithMoreWriters) {
     EXPECT_EQ(simulate(all.work(), writers, writers).ns, 3000u * 1002);
 }
 
-// A writer with shorter think times is served more often, because each decision is made when it is
-// requested.
+// Each request is served when its writer makes it, so a writer with shorter think times is served
+// more often.
 TEST(Contention, RequestsAreServedWhenTheyAreMade) {
   WorkOf all;
   for (int i = 0; i < 4; ++i)
@@ -271,7 +273,7 @@ TEST(Contention, RequestsAreServedWhenTheyAreMade) {
   EXPECT_EQ(served.order, (std::vector<std::size_t>{0, 2, 4, 1, 6, 3, 5, 7}));
 }
 
-// On one CPU a writer is served until its slice ends.
+// With one CPU, one writer is served until its time slice ends.
 TEST(Contention, WhoHasTheCpuIsServed) {
   WorkOf all;
   for (int i = 0; i < 4; ++i)
@@ -303,8 +305,8 @@ TEST(Contention, AFreeHoldsItsGroupBeforeTheRequest) {
   };
   all.request(0, 100, group(2), 10, 20, 30).after_free(free_of(5, 55), 60);
   EXPECT_EQ(simulate(all.work(), 1, 1).ns, 100u + 60 + 30);
-  // The second writer frees in the same group at 120, waits until 155, and ends 35 later than it
-  // would alone.
+  // The second writer's free requests the lock of the same group at 120 and waits until 155. So
+  // this writer ends 35 later than it would alone.
   all.request(1, 115, group(3), 0, 10, 10).after_free(free_of(5, 15), 20);
   const SimulationOutcome out = simulate(all.work(), 2, 2);
   EXPECT_EQ(out.requests, 2u);
@@ -315,7 +317,7 @@ TEST(Contention, AFreeHoldsItsGroupBeforeTheRequest) {
   EXPECT_EQ(out.busy_ns, 100u + 60 + 30 + 115 + 20 + 10);
 }
 
-// The other CPU marked clusters in the group last.
+// The other CPU was the last to mark clusters in the group, so it has the group's cache lines.
 TEST(Contention, AFreeMovesTheLinesOfItsGroup) {
   WorkOf all;
   const std::uint16_t name = all.name("group");
@@ -383,7 +385,7 @@ TEST(Contention, AGroupCostsMoreWhereAnotherCpuHasUsedItLast) {
     WorkOf all;
     search_and_mark(all, 0, 0, searches);
     search_and_mark(all, 1, 1000, searches);  // buddy and bitmap have to move to this CPU
-    search_and_mark(all, 1, 0, searches);     // they are on this CPU already
+    search_and_mark(all, 1, 0, searches);     // buddy and bitmap are already on this CPU
     Server served(all.work(), 2);
     const SimulationOutcome out = *simulate(served, 2, Machine{2, kMoved});
     EXPECT_EQ(out.ns, 1000 + 40 + 2 * 100 + 40);
@@ -429,14 +431,14 @@ TEST(Contention, WhoWaitsForAGroupHasItMoved) {
   search_and_mark(all, 1, 5, What::take);
   Server served(all.work(), 2);
   const SimulationOutcome out = *simulate(served, 2, Machine{2, {70, 30}});
-  // The second writer comes at 5 and holds the group's lock from 10 to 90. The first comes at 20 to
-  // mark clusters.
+  // The second writer requests the group's lock at 5 and holds it from 10 to 90. The first writer
+  // requests it at 20 to mark clusters.
   EXPECT_EQ(out.all_waits().ns, 5u + 70);
   EXPECT_EQ(out.busy_ns, 5u + 2 * 40 + 100 + 100);
 }
 
-// With any work, every request is served, in the same way each time, and never before its writer
-// can make it.
+// With any work, every request is served, and never before its writer can make it. Two runs serve
+// the requests in the same way.
 TEST(Contention, ServesWhateverWorkThereIs) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed);

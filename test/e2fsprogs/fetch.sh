@@ -16,7 +16,7 @@ else
 fi
 
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/get"
-# Use the mirror from which this machine gets bookworm.
+# Use the mirror of bookworm in this machine's apt configuration.
 # shellcheck source=test/mirror.sh
 source "$(dirname "$0")/../mirror.sh"
 uri=$(mirror)
@@ -27,8 +27,8 @@ apt=(apt-get -qq -o Dir::Etc::sourcelist="$dir/apt/sources.list" -o Dir::Etc::so
 : >"$dir/apt/status" # installed packages must not affect the version
 echo "fetch.sh: source of e2fsprogs from Debian $suite" >&2
 "${apt[@]}" update
-# A mirror may lack the upstream signature of the tarball. That does no harm: apt has checked the .dsc against the
-# signed index, and the .dsc has the checksums of the files that are needed here.
+# A mirror may lack the upstream signature of the tarball. It is not needed: apt has checked the .dsc against the signed
+# index, and the .dsc has the checksums of the files that are used here.
 (cd "$dir/get" && "${apt[@]}" source --download-only e2fsprogs) ||
     echo "fetch.sh: not every file of the source package came; those that did are checked" >&2
 cd "$dir/get"

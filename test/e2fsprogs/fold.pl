@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Folds every inode, group, cluster and block number of a trace (as text) into the range of another image. The result
-# could be a trace of that image by its numbers, but is not. Lengths stay unchanged, so ranges reach past the ends of
-# groups.
+# Folds every inode, group, cluster and block number of a trace (as text) into the range of another image. The resulting
+# trace has valid numbers for that image, but does not belong to it. Lengths stay unchanged, so some ranges reach past
+# the ends of groups.
 #   fold.pl OF-IMAGE ONTO-IMAGE <TRACE
 # If the superblock of ONTO-IMAGE has no usable sizes, prints the trace unchanged.
 use strict;
@@ -14,7 +14,7 @@ sub fail {
     exit($status);
 }
 
-# Reads the sizes from the superblock alone, which need not be valid.
+# Reads the sizes from the superblock, which may be invalid.
 sub shape {
     my ($path) = @_;
     open(my $image, '<:raw', $path) or fail(1, "fold.pl: $path: $!");
@@ -37,7 +37,7 @@ sub inode { return 1 + $_[0] % $onto->{inodes} }
 
 sub group { return $_[0] % $onto->{groups} }
 
-# Folds a group and a cluster.
+# Folds a group number and a cluster number.
 sub place {
     my ($group, $cluster) = (group($_[0]), $_[1]);
     my $blocks = $onto->{blocks} - $onto->{first} - $group * $onto->{per_group};
@@ -45,7 +45,7 @@ sub place {
     return ($group, $cluster % int(($blocks + $onto->{ratio} - 1) / $onto->{ratio}));
 }
 
-# Folds a block like its group and cluster.
+# Folds a block number by folding its group and cluster.
 sub block {
     my ($block) = @_;
     return $block if $block < $of->{first} || $block >= $of->{blocks};

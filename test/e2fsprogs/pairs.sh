@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs every test image of e2fsprogs with every bundled capture, though no capture was taken on these images. Also uses
-# the beginnings of two captures folded into each image (fold.pl): their numbers fit the image, but they do not belong
-# to it. Runs replay under all policies together, and verify under each. The exit status must be 0, 1 or 3, with no
-# signal, less than 1 GiB of memory and no hang. With status 1, one line must say why. Status 2 would mean that this
-# script uses wrong options.
+# Replays every bundled capture on every test image of e2fsprogs, although no capture was taken on these images. Also
+# uses the beginnings of two captures that are folded into each image (fold.pl): their numbers are valid for the image,
+# but they do not belong to it. Runs replay with all policies together, and verify with each policy. A run must end with
+# status 0, 1 or 3, without a signal or a hang, and must use less than 1 GiB of memory. With status 1, it must print one
+# line with the reason. Status 2 would mean that this script uses wrong options.
 #   pairs.sh [--sample N] [--seed S] [BUILD]     default: all images, build/release
 # --sample uses N of the images, drawn with the seed, and runs verify with a fifth of the policies in turn. The seed is
-# any text (default: the day of the year, so that runs on many days use all images). A BUILD with address sanitizer has
-# no memory limit.
+# any text. The default is the day of the year, so that runs on many days use all images. If BUILD has address
+# sanitizer, memory is not limited.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sample=
@@ -39,7 +39,7 @@ if [ -n "$sample" ]; then
         shuf -n "$sample" --random-source=<(yes "pairs $seed"))
 fi
 
-# Use traces as .e4t: each is read a hundred times, and reading text would take most of the time.
+# Convert the traces to .e4t: each trace is read a hundred times, and reading text would take most of the time.
 traces=()
 for trace in "$build"/captures/*.{trace,e4t}.zst; do
     name=$(basename "$trace" .zst)

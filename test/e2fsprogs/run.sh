@@ -19,7 +19,7 @@ rm -rf "$out"
 mkdir -p "$out"
 make -C "$tests" test_one mke2fs.conf test_data.tmp >/dev/null
 
-# Prints the names of the tests that run mke2fs, themselves or through a helper.
+# Prints the names of the tests that run mke2fs, directly or through a helper.
 uses_mke2fs() {
     local dir
     for dir in "$source"/[a-z]_*/; do
@@ -36,7 +36,8 @@ END
 
 cat >"$out/probing" <<END
 #!/usr/bin/env bash
-# Status 2 means refused: the options leave nothing to initialise. Then runs without itable_init.
+# Status 2 means that mke2fs-lazy refuses the options, because they leave nothing to initialise. Then it runs without
+# itable_init.
 said=\$(mktemp)
 status=0
 "$lazy" -E itable_init=probe "\$@" >"\$said" 2>&1 || status=\$?
@@ -52,14 +53,14 @@ exit \$status
 END
 chmod +x "$out/probing"
 
-# Runs one pass, with a line "NAME ok|failed|skipped" for each test.
+# Runs all tests once. Writes a line "NAME ok|failed|skipped" for each test.
 pass() {
     local name=$1 mke2fs=$2 test result
     export E4R_SUITE_MKE2FS=$mke2fs E4R_MKE2FS=$tests/../misc/mke2fs TEST_CONFIG=$out/config
     cd "$tests"
     rm -f ./*.ok ./*.failed
     while read -r test; do
-        # m_devdir copies /dev, and is skipped if a file vanishes from there meanwhile.
+        # The test m_devdir copies /dev. It is skipped if a file disappears from /dev meanwhile, so try again.
         for _ in 1 2 3; do
             timeout 300 ./test_one --skip-slow-tests "$source/$test" </dev/null >"$out/log" 2>&1 ||
                 true
@@ -84,8 +85,8 @@ if [ "$(grep -c ' ok$' "$out/stock")" -lt 30 ]; then
 fi
 echo "file systems initialised:    $(grep -c initialised "$out/probing.count")," \
     "left to mke2fs since there is nothing to do: $(grep -c refused "$out/probing.count" || true)"
-# These tests print the flags of a file system made with nodiscard. Stock mke2fs leaves ITABLE_ZEROED unset there, and
-# probing sets it. That difference is intended, and no other is allowed.
+# These tests print the flags of a file system made with nodiscard. Stock mke2fs does not set ITABLE_ZEROED there, but
+# probing does. This difference is intended. No other difference is allowed.
 flags_differ=(f_opt_extent t_disable_mcsum_noinitbg t_enable_mcsum)
 sed -E "s/^($(IFS='|'; echo "${flags_differ[*]}")) ok\$/\1 failed/" "$out/stock" >"$out/expected-probe"
 for name in "${flags_differ[@]}"; do

@@ -105,7 +105,7 @@ def against_trace(e4replay, captures, work):
         legacy = [row for row in rows if row["run"] == "1"]
         check(f"{name}: {len(recorded)} recorded rows", len(recorded) > 2000, True)
         check(f"{name}: order", rows, recorded + legacy)
-        # A request takes effect later than it was made if a preallocation shows that, so sort the rows.
+        # If a preallocation shows it, a request takes effect later than the kernel made it. So compare sorted rows.
         key = lambda row: (float(row["time_s"]), row["pid"], row["inode"], row["block"])
         check(f"{name}: rows", len(recorded), len(expected))
         for row, want in zip(sorted(recorded, key=key), sorted(expected, key=key)):
@@ -212,7 +212,7 @@ def refusals(e4replay, captures, work):
                       cwd=captures, status=2)
         check(f"{name}: one line that says {said}", (done.stderr.count(b"\n"), said.encode() in
                                                      done.stderr, done.stdout), (1, True, b""))
-    # If there is no answer, or the disk is full, no file is left.
+    # If the replay fails or the disk is full, the tool must not leave a file.
     (work / "full.csv").symlink_to("/dev/full")
     for image, out in ("churn-1k.img", "no.csv"), ("churn-1k.img", "no.sqlite"), ("churn-4k.img", "full.csv"):
         done = replay(e4replay, image, "churn-4k.trace.zst", "--decisions", work / out, cwd=captures,

@@ -181,7 +181,7 @@ def check_counters(timeline, rows, document, processes, where):
               (nanoseconds(own[0]["time_s"]), blocks(document["image"]["free_extents"])))
         check(f"{where}: at the end", clusters[-1],
               (nanoseconds(own[-1]["time_s"]), blocks(column["free_extents"])))
-        # An extent that continues in the next group counts in both groups.
+        # The counters count an extent that continues in the next group in both groups.
         check(f"{where}: extents", extents[0][1] >= document["image"]["free_extents"]["count"] and
               extents[-1][1] >= column["free_extents"]["count"], True)
         if column["freed_clusters"] == 0 and column["extra_requests"] == 0:

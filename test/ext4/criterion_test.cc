@@ -32,7 +32,7 @@ TEST(Criteria, KeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(Criterion::own_4), 11);
 }
 
-// The non-empty values of a column must be distinct.
+// Expects that the non-empty values of a column are distinct.
 template <class Member>
 void expect_distinct(Member member, const char* what) {
   std::set<std::string> seen;

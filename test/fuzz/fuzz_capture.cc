@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads a capture with arbitrary parts, opens its start image, and follows its trace from a warm
 // start. Nothing may crash, and every invariant of the state must hold. The input is a list of
-// parts. Each part is a kind, a length of two bytes and the bytes; the fuzzer adds the frames with
-// their checksums.
+// parts. A part consists of a kind, a length of two bytes, and that many bytes. The harness adds
+// the frames with their checksums.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Decodes the input as the payload of a block, bypassing the file's checksums. The decoded events
-// must survive repacking.
+// Decodes the input as the payload of a block, without the file's checksums. Packing and decoding
+// the decoded events again must give the same events.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Opens the input as an image and calls every query. The input is the start of a file that
-// continues as a hole, so counts can be large. The fuzzer sets a correct checksum of the
-// superblock, so damage to the superblock passes that check.
+// continues as a hole, so counts can be large. The harness sets the correct checksum of the
+// superblock, so that a damaged superblock also gets past the check.
 #include <sys/mman.h>
 #include <unistd.h>
 

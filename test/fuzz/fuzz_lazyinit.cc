@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Runs the commands of tune2fs-lazy on damaged file systems (lazyinit/hostile_tables.h). No command
-// may crash, a refused command must write nothing, and other commands must write only what their
-// purpose requires.
+// may crash. A command that is refused must write nothing. Other commands must write only what
+// their purpose requires.
 #include <cstdio>
 #include <cstdlib>
 

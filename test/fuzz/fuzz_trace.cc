@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads the input as a trace of one format, strictly and leniently. The events must survive
-// packing.
+// Reads the input as a trace of one format, strictly and leniently. Packing and unpacking must not
+// change the events.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

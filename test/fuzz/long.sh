@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs a fuzzer for a long time on one core, at the lowest priority, and continues where the last run ended. The fuzzer
-# is fuzz_pair, or another one whose inputs are choices (fuzz_lazyinit).
+# is fuzz_pair, or another fuzzer that draws everything from its input (fuzz_lazyinit).
 #   long.sh [-f FUZZER] SECONDS [CORPUS]     default: fuzz_pair, build/fuzz/long
-# Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time. Does not look for leaks,
-# which the short runs of run.sh do. A small quarantine saves another fifth, -O3 a tenth. Stops after SECONDS. Adds its
-# executions and CPU seconds to CORPUS.spent and prints the sums. Findings are stored in CORPUS as crash-*, timeout-* or
-# oom-*, and then the exit status is not 0.
+# Builds the fuzzer without libFuzzer's tracing of comparisons, which would take half of the time. Does not look for
+# leaks, because the short runs of run.sh do. A small quarantine saves another fifth of the time, and -O3 a tenth. Stops
+# after SECONDS. Adds its executions and CPU seconds to CORPUS.spent and prints the sums. Findings are stored in CORPUS
+# as crash-*, timeout-* or oom-*, and then the exit status is not 0.
 #   long.sh [-f FUZZER] --keep [CORPUS]      copies the smallest set of inputs with full coverage to test/fuzz/corpus
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -24,7 +24,7 @@ fi
 tools/setup.sh test fuzz
 mkdir -p build
 {
-    flock 9 # several may be started at the same time, one for each core
+    flock 9 # several instances may start at the same time, one per core
     cmake --preset fuzz -B build/fuzz-long -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
     cmake --build build/fuzz-long --target "$name"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds every fuzzer and runs each for SECONDS (default 20). Ends with ctest's closing lines.
+# Builds every fuzzer and runs each of them for SECONDS (default 20). Ends with ctest's closing lines.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test fuzz
