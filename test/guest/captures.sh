@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # Functions for the bundled captures (traces/MANIFEST). Sourced by the prove*.sh scripts.
 
-# captures_of AWK: prints the names of the captures that meet the condition ($2 name, $3 image, $4 kernel). Skips
-# those with larger blocks: the code runs on pages of 4 KiB and cannot mount them.
+# captures_of AWK: prints the names of the captures for which the awk condition is true ($2 is the name, $3 the image,
+# $4 the kernel). Skips captures with blocks of 64 KiB, because the code runs with pages of 4 KiB and cannot mount them.
 captures_of() {
     awk "\$1 == \"capture\" && \$5 != \"pages-of-64k\" && ($1) { print \$2 }" traces/MANIFEST
 }
@@ -17,7 +17,8 @@ unpack() {
     [ -e "$trace" ] || die "$1 has no trace"
 }
 
-# recorded_captures: prints the names of the captures that `record` wrote on file systems that had been mounted before.
+# recorded_captures: prints the names of the captures that `e4replay record` made of file systems that were already
+# mounted.
 recorded_captures() {
     awk '$1 == "recorded" { print $2 }' traces/MANIFEST
 }

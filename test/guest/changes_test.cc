@@ -35,7 +35,8 @@ class ChangesTest : public TreeTest {
          tree_});
     ASSERT_EQ(done.status, 0) << done.err;
   }
-  // Makes a patch and keeps its commit in the tree's history, with the first commit checked out.
+  // Commits a change, makes a patch of it, and checks the first commit out again. The tree's
+  // history keeps the commit.
   void change() {
     write("fs/ext4/mballoc.c", "int one;\nint three;\n");
     write("fs/ext4/new.c", "int new_one;\n");
@@ -117,7 +118,8 @@ TEST_F(ChangesTest, WarningsOfGitAreNoFiles) {
                                              "fs/ext4/super.c", "include/linux/gone.h"}));
 }
 
-// make compares the times of files, so a file that gets its old contents back must get a new time.
+// make compares the times of files. So if a file gets its old contents back, its time must still
+// become newer.
 TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   change();
   const auto trees = with_patch(tree(), patch_);
@@ -126,7 +128,7 @@ TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   const fs::path file = overlay_ + "/fs/ext4/mballoc-tree.c";
   const auto changed = fs::last_write_time(file);
   const auto unchanged = fs::last_write_time(overlay_ + "/fs/ext4/super.c");
-  // This patch does not change the file of the first patch.
+  // This patch does not change the file that the first patch changes.
   std::ofstream(patch_)
       << "--- a/fs/ext4/super.c\n+++ b/fs/ext4/super.c\n@@ -1 +1 @@\n-int super;\n"
          "+int superb;\n";
@@ -139,7 +141,7 @@ TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   EXPECT_GT(fs::last_write_time(overlay_ + "/fs/ext4/super.c"), unchanged);
 }
 
-// If a vendor's mballoc.c has an mballoc.h in its directory, both are used.
+// If a vendor's mballoc.c has an mballoc.h in its directory, the overlay has both.
 TEST_F(ChangesTest, AnotherMballocBringsItsHeader) {
   const std::string mballoc = dir_.file("vendor/mballoc.c");
   fs::create_directories(dir_.file("vendor"));

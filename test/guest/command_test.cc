@@ -19,7 +19,7 @@ namespace {
 
 class KernelCommand : public testing::Test {
  protected:
-  // Makes a fake kernel, whose file name selects its misbehaviour (fake_kernel.cc).
+  // Makes a fake kernel. Its file name selects what it does wrong (fake_kernel.cc).
   std::string kernel(const std::string& name) {
     std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
     return dir_.file(name);
@@ -28,7 +28,8 @@ class KernelCommand : public testing::Test {
     words.insert(words.begin(), E4REPLAY);
     return test::run(words);
   }
-  // The command must fail with one error line that contains the words. Warnings may precede it.
+  // Expects that the command fails with one error line that contains the words. Warnings may
+  // precede it.
   static void expect_refused(const test::Outcome& done, const std::string& words) {
     EXPECT_EQ(done.status, 1) << done.out;
     std::istringstream lines(done.err);
@@ -92,7 +93,7 @@ TEST_F(KernelCommand, TheConsoleReplacesNoInput) {
   EXPECT_EQ(*read_file(good), before);
 }
 
-// Decisions that depended on guessed inputs are counted, in the text, in JSON and on the page.
+// The text, the JSON document and the page show how many decisions depended on guessed inputs.
 TEST_F(KernelCommand, GuessesAreCounted) {
   const std::string json = dir_.file("json"), html = dir_.file("html");
   const test::Outcome done = e4replay({"replay", capture_, "--force", "-p",
@@ -107,7 +108,8 @@ TEST_F(KernelCommand, GuessesAreCounted) {
   EXPECT_NE(read_file(html)->find("was open for writing were not recorded for"), std::string::npos);
 }
 
-// A review in which a kernel fails is not clean, and has a separate exit status.
+// If a kernel fails during a review, the review is not clean, and it ends with an exit status of
+// its own.
 TEST_F(KernelCommand, AReviewSaysThatAKernelFailed) {
   const std::string policy = "kernel:" + kernel("warns");
   const test::Outcome done = e4replay({"review", "--force", "--no-progress", "--base", "legacy",
@@ -120,8 +122,8 @@ TEST_F(KernelCommand, AReviewSaysThatAKernelFailed) {
   EXPECT_EQ(document.at("worse").at(0).at("key").as_string(), "policy_failed");
 }
 
-// A failing kernel is the worst possible case. The hunt makes the case as small as possible, and
-// writes it with the failure.
+// The hunt treats a kernel that fails as the worst possible case. It makes the case as small as
+// possible, and writes it together with the failure.
 TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
   ::setenv("E4R_GUEST_PATIENCE", "1", 1);
   for (const char* name : {"dies", "hangs"}) {
@@ -153,7 +155,7 @@ TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
   ::unsetenv("E4R_GUEST_PATIENCE");
 }
 
-// A failure of the --base kernel says nothing about --with.
+// If the --base kernel fails, the case is not a result about the --with kernel.
 TEST_F(KernelCommand, AHuntSaysThatTheBaseFailed) {
   const std::string out = dir_.file("none.e4c");
   const test::Outcome done =
@@ -167,8 +169,8 @@ TEST_F(KernelCommand, AHuntSaysThatTheBaseFailed) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
-// Whatever a kernel answers and writes, the command either succeeds or reports the failure in a
-// message.
+// A kernel may answer and write anything. The command must either succeed or report the failure in
+// a message.
 TEST_F(KernelCommand, NothingThatAKernelSaysDoesHarm) {
   ::setenv("E4R_GUEST_PATIENCE", "1", 1);
   int refused = 0;
@@ -186,7 +188,7 @@ TEST_F(KernelCommand, NothingThatAKernelSaysDoesHarm) {
   ::unsetenv("E4R_GUEST_PATIENCE");
 }
 
-// No kernel outlives the program that has started it, even a kernel that no longer reads requests.
+// A kernel must end with the program that started it, even if it no longer reads requests.
 TEST_F(KernelCommand, ItEndsWithTheProgramThatIsKilled) {
   const std::string deaf = kernel("deaf");
   const auto running = [&] { return test::run({"pgrep", "-f", "^" + deaf}).status == 0; };

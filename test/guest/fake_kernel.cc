@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Replaces a kernel with the driver: it uses the same protocol, and allocates one block after the
-// other. The name of its file selects what it does wrong:
+// A program that takes the place of a kernel with the driver. It uses the same protocol, and
+// allocates one block after the other. The name of its file selects what it does wrong:
 // - dies, dies-later (at the sixth request), hangs, never-ready, twice (allocates blocks twice),
 //   free-fails.
-// - picky refuses `commit=` and mb_group_prealloc, which is 512 already.
-// - confused records locks in impossible ways.
-// - Names that begin with "far" decide differently from the others, and take 350 ns; far-slow takes
-//   900. The time of names that begin with "noisy" depends on the process. far-dies-again ends when
-//   it is run for the second time.
-// - warns and meets-errors do so at the sixth request.
-// - The names in kAnswers give impossible answers. Others shorten the shared file, count answers to
-//   requests that were not made, print without end, or stop reading requests (deaf).
+// - picky refuses `commit=`, and a write of mb_group_prealloc, which is already 512.
+// - confused reports lock operations that are impossible.
+// - Kernels whose names begin with "far" decide differently from the others, and take 350 ns for a
+//   decision; far-slow takes 900 ns. If the name begins with "noisy", the time depends on the
+//   process. far-dies-again ends when it is run for the second time.
+// - warns prints a warning, and meets-errors reports an error, at the sixth request.
+// - Kernels named in kAnswers give impossible answers. Others shorten the shared file, count
+//   answers to requests that were not made, print without end, or stop reading requests (deaf).
 // - random-N gives random answers with seed N. scribbles-N writes random data into the memory that
 //   it shares with its caller.
 // - full has no space. says-sizes prints the size and the writers of the inode of each request.
@@ -81,7 +81,8 @@ void print_races(const e4r_op& op) {
   std::fputs("\n", stderr);
 }
 
-// The output of a kernel with a warning. The driver is in the middle of the backtrace.
+// The output of a kernel that prints a warning. The driver's function is in the middle of the
+// backtrace.
 constexpr const char* kWarning =
     "------------[ cut here ]------------\n"
     "WARNING: CPU: 0 PID: 1 at fs/ext4/mballoc-tree.c:5571 ext4_mb_new_blocks+0x1a/0x20\n"
@@ -126,7 +127,7 @@ std::uint32_t drawn(std::uint32_t& state) {
   return state >> 8;
 }
 
-// Fills an answer with random bytes, some of which are made plausible.
+// Fills an answer with random bytes. Makes some of its fields plausible.
 std::int32_t random_answer(std::uint32_t& state, e4r_answer& answer) {
   for (std::size_t i = 0; i < sizeof(answer); ++i)
     reinterpret_cast<unsigned char*>(&answer)[i] = static_cast<unsigned char>(drawn(state));
@@ -157,7 +158,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       }
       if (name == "hangs") pause();
       if (name == "deaf") {
-        (void)fork();  // like a host process of the kernel that does not end with the first process
+        (void)fork();  // simulates a process of the kernel that outlives its first process
         for (;;) usleep(100000);
       }
       if (name == "warns" && next_block >= 5005) {

@@ -80,7 +80,8 @@ TEST_F(GuestTest, TellsWhatTheKernelSaidBeforeItEnded) {
   EXPECT_FALSE(next.ok());
 }
 
-// The message names the place of a warning, with the tree's own file name, and its callers.
+// The message names the place of a warning and its callers. The place has the file name of the
+// tree.
 TEST_F(GuestTest, AWarningIsToldWithItsPlace) {
   const auto guest = Guest::start(boot(kernel("warns")));
   ASSERT_TRUE(guest.ok()) << guest.error().message;
@@ -238,7 +239,7 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   EXPECT_EQ((*namesake)->name, "kernel:" + dir_.file("other/good"));
 }
 
-// A patched kernel may have a separate model.
+// A patched kernel may have a model of its own, which must have the same number of criteria.
 TEST_F(GuestTest, TheModelOfAKernelHasAsManyCriteria) {
   const auto ladder = [&](char criteria) {
     const std::string path = kernel(std::string("of-") + criteria);

@@ -80,8 +80,8 @@ TEST_F(KernelTest, NotesTheLocksOfItsRequests) {
   EXPECT_EQ(steps[5].ns, 950u);
 }
 
-// Impossible lock operations are corrected: each lock is taken, then released by its holder, in
-// order.
+// If a kernel reports impossible lock operations, they are corrected: each lock is taken and then
+// released by its holder, and the times are in order.
 TEST_F(KernelTest, LocksThatMakeNoSenseAreNotNoted) {
   auto kernel = start("confused");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
@@ -157,7 +157,7 @@ TEST_F(KernelTest, OneThatHandsOutWhatIsInUseIsNotBelieved) {
   EXPECT_NE((*kernel)->status().error().message.find("handed out block 5000"), std::string::npos);
 }
 
-// Every answer must name places inside the file system; otherwise it is an error.
+// An answer that names a place outside the file system is an error.
 TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
   for (const char* name :
        {"odd-len", "odd-block", "odd-end", "odd-group", "odd-goal", "odd-orig", "odd-buddy"}) {
@@ -169,7 +169,8 @@ TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
     EXPECT_TRUE(is_kernels_fault((*kernel)->status().error()))
         << (*kernel)->status().error().message;
   }
-  // Since 6.17 the goal of a stream is only a group. A goal may be longer than a small group.
+  // These answers are valid. Since 6.17 the goal of a stream is only a group, and a goal may be
+  // longer than a small group.
   for (const char* name : {"odd-criterion", "stream-goal", "long-goal"}) {
     auto kernel = start(name);
     ASSERT_TRUE(kernel.ok());
@@ -178,7 +179,8 @@ TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
   }
 }
 
-// Tests the size and the writers of an inode that the kernel receives with a request.
+// With each request, the kernel receives the size of the inode and the number of its writers. This
+// test checks both.
 TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   keep_consoles();
   using allocator::Mode;
@@ -187,7 +189,7 @@ TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   struct Case {
     Mode mode;
     SizeStep step;
-    std::uint64_t hint, logical;  // earlier end of the file in bytes; file block of the request
+    std::uint64_t hint, logical;  // known size of the file in bytes; file block of the request
     std::uint64_t bytes;          // the resulting size
     unsigned writers;
   };
@@ -291,7 +293,8 @@ TEST_F(KernelTest, ReturnsPartsOfACommit) {
   EXPECT_EQ(kept_consoles().find("5012"), std::string::npos) << kept_consoles();
 }
 
-// Kernels refuse journal options without a journal, and some of their own default values.
+// Kernels refuse journal options if there is no journal. They also refuse some of their own default
+// values as tunables.
 TEST_F(KernelTest, IsAskedForNothingThatItMustRefuse) {
   source_.geometry.journal = false;
   const auto kernel = start("picky");
@@ -329,7 +332,7 @@ TEST_F(KernelTest, WhoRunsAheadIsToldEachDecisionInItsTurn) {
   for (std::uint32_t i = 0; i < kMany; ++i) EXPECT_EQ(blocks[i], 5000u + 2 * i);
 }
 
-// A kernel without mb_stats cannot say how many groups it considered.
+// A kernel without mb_stats cannot report how many groups it considered.
 TEST_F(KernelTest, GroupsAreUnknownWithoutMbStats) {
   for (const auto& [name, complete] : {std::pair("good", true), std::pair("no-stats", false)}) {
     SCOPED_TRACE(name);

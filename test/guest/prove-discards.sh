@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares discards in guests of the kernel lab, for mounts with discard and for FITRIM. Three lists must be equal,
-# discard by discard: those of the block layer, the trace's ext4_discard_blocks, and those of the model while it follows
-# the trace.
+# Compares discards in guests of the kernel lab, for mounts with discard and for FITRIM. Three lists of discards must be
+# equal: the discards that the block layer received, the events ext4_discard_blocks of the trace, and the discards that
+# the model sends while it follows the trace.
 #   test/guest/prove-discards.sh [--seed N] [--again] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the policy that models this kernel (`e4replay policies`)
@@ -41,7 +41,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 worst=0
 
-# same WHAT A B: compares two files. Prints the first difference and returns false if there is one.
+# same WHAT A B: compares two files. If they differ, prints the first difference and returns false.
 same() {
     cmp -s "$2" "$3" && return
     echo "  $1: $(diff "$2" "$3" | sed -n '2p;/^>/{p;q}' | paste -sd' ')"
@@ -51,7 +51,8 @@ same() {
 
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    # Load every group first (--warm): the disk answers at once, so a search would never have to wait for read-ahead.
+    # Load every group first (--warm). This disk answers at once, so a search would otherwise never have to wait for
+    # read-ahead.
     name=$captures/$(capture_name "$kind" "$seed" 1 "$tree")
     if [ -n "$again" ] || [ ! -e "$name.discards" ]; then
         "$lab_dir/capture.sh" "$kind" --seed "$seed" --warm --kernel "$tree" -o "$captures" >/dev/null

@@ -5,13 +5,13 @@
 #   test/guest/prove-kinds.sh [--seed N]... [--target T] [--longer N] [--only-verify] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the policy that models this kernel (`e4replay policies`)
-#     --seed   use these seeds, not those of kinds.table
+#     --seed   seeds to use instead of those in kinds.table
 #     --target unless kinds are named, take the kinds whose guests have that target (default: uml)
-#     --longer run N times as many operations of churn, for more decisions in a capture. Not of fill:
-#              there the kernel's own writeback would become a second writer
+#     --longer run N times as many operations of churn, so that a capture has more decisions. Does not
+#              change fill, because the kernel's own writeback would then become a second writer
 #     --only-verify   takes no captures; uses those that exist
-# Builds what is missing. Captures stay in $E4R_LAB/captures (or captures-xN) and are not taken again.
-# Prints a table for the model and one for the code. Exit status 3 if either differs from the recording.
+# Builds what is missing. Captures stay in $E4R_LAB/captures (or captures-xN); those that exist are used. Prints a table
+# for the model and one for the code. Exit status 3 if either differs from the recording.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -59,7 +59,7 @@ fi
 one_writer=()
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    # Skip kinds without seeds, which serve another purpose.
+    # Skip kinds without seeds, which are only start images for jobs.
     [ -n "$(kind_field "$kind" run)" ] && [ -n "$(kind_field "$kind" seeds)" ] || continue
     [ -n "$(kind_field "$kind" writers)" ] || one_writer+=("$kind")
 done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the code of a patched tree with the policy that models the patches. Each of the two decides all bundled
-# captures by itself. Every decision must be the same, and so must counters, free space and files at the end. Captures
-# that the patched kernel itself recorded are also compared with its recordings.
+# Compares the code of a patched tree with the policy that models the patches. Both replay all bundled captures and
+# decide by themselves. Every decision must be the same, and at the end the counters, the free space and the files must
+# be the same. If the patched kernel itself recorded a capture, the code is also compared with the recorded decisions.
 #   test/guest/prove-series.sh [--mount OPTIONS] TREE POLICY [DIR]
 #     TREE     a tree with the patches (kernel/lab/lab apply SERIES)
 #     POLICY   a name in `e4replay policies`; captures of a kernel "VERSION+POLICY" count as its own
@@ -48,7 +48,7 @@ row() {
     printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$@"
 }
 
-# against_policy NAME [COUNTERS]: lets both decide the capture, and compares them. COUNTERS: a jq filter that selects
+# against_policy NAME [COUNTERS]: replays the capture with both, and compares them. COUNTERS is a jq filter that selects
 # the counters of mb_stats to compare.
 against_policy() {
     local result=$dir/$1.json fields
@@ -87,7 +87,8 @@ done
 for name in $(captures_of 1); do
     against_policy "$name"
 done
-# If a file system had been mounted before, the code also counts the buddies that it loads before the first request.
+# If the recording began on a file system that was already mounted, the code also counts the buddies that it loads
+# before the first request.
 for name in $(recorded_captures); do
     against_policy "$name" 'del(.buddies_generated)'
 done

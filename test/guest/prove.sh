@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks the code of a kernel tree. The code must decide the bundled captures of that kernel as recorded, and lock the
-# same groups as the model in the same order. Ageing and a sweep must give the model's results. A tree that does not
-# build, or whose allocator oopses or hangs, must be refused.
-#   test/guest/prove.sh TREE VERSION [DIR]   VERSION: that of the tree (6.1.192, 7.3.4, ...). Uses the captures
-#                                            of this stable series in traces/MANIFEST. DIR: where to
+# Checks the code of a kernel tree. In a replay of the bundled captures of that kernel, the code must make the recorded
+# decisions, and must lock the same groups as the model in the same order. Ageing and a sweep must give the same results
+# as the model. e4replay must refuse a tree that does not build, or whose allocator oopses or hangs.
+#   test/guest/prove.sh TREE VERSION [DIR]   VERSION: the version of the tree (6.1.192, 7.3.4, ...). Its stable
+#                                            series selects the captures in traces/MANIFEST. DIR: where to
 #                                            build (default: build/guest)
 # Needs build/release (with tests) and the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
@@ -39,8 +39,8 @@ names() {
     captures_of "index(\$4, \"${version%.*}.\") == 1 && \$4 !~ /[+]/"
 }
 
-# edited [LINE]: makes a tree of links with its own mballoc.c, which is newer than everything built. The file is the
-# tree's mballoc.c, with LINE added to the function that decides.
+# edited [LINE]: makes a tree of links to the files of the tree, except for mballoc.c. That file is a copy, with LINE
+# added to the function that decides. It is newer than everything built.
 edited() {
     rm -rf "$dir/edited"
     mkdir -p "$dir/edited/fs/ext4"
@@ -118,8 +118,8 @@ unpack "$first"
 rm -rf "$dir/sweep"
 "$e4replay" sweep "$image:$trace" -p "$model,kernel:$kernel" --set mb_max_to_scan=20,200 --set mb_order2_req=2,4 \
     -o "$dir/sweep" --no-progress >"$log"
-# The figures that differ between code and model. Only the code uses guessed sizes and numbers of writers, so these are
-# left out.
+# This filter leaves out the figures that may differ between code and model. Only the code uses guessed file sizes and
+# numbers of writers.
 # shellcheck disable=SC2016 # a jq program
 other=$(jq -rs '
     map(del(.point, .crc, .decision_ns, .elapsed_s, .guessed_sizes, .guessed_writers))
@@ -132,7 +132,7 @@ other=$(jq -rs '
 rm -rf "$dir/sweep"
 echo "sweep: 4 points of $first as by $model"
 
-# refused WORDS COMMAND...: the command must fail with one line that contains WORDS.
+# refused WORDS COMMAND...: fails unless the command fails with one line that contains WORDS.
 refused() {
     local status=0
     "${@:2}" >"$log" 2>&1 || status=$?
@@ -156,7 +156,7 @@ edited 'while (sb_rdonly(ar->inode->i_sb) == 0) cpu_relax();'
 build "$dir/edited" "$dir/edited.uml"
 E4R_GUEST_PATIENCE=3 refused 'has not answered for 3 s .* the kernel is in ext4_mb_new_blocks+' replay
 
-# However e4replay ends, its guests end with it, even one that never returns.
+# When e4replay ends for any reason, its guests must end, too, even a guest that hangs.
 guests() {
     pgrep -f "^$dir/($version|edited).uml "
 }

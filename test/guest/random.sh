@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the model with the code of a kernel without any recording: both decide the same random operations on random
-# file systems. If they differ, prints the shortest sequence of operations that shows the difference, for --case.
+# Compares the model with the code of a kernel. Needs no recording: both execute the same random operations on random
+# file systems. If their decisions differ, prints the shortest sequence of operations that shows the difference. --case
+# runs such a sequence again.
 #   test/guest/random.sh TREE|FILE [--decisions N] [--seed N] [--case FILE] [...]
-# TREE: a kernel tree, which is built in build/guest (E4R_GUEST_DIR). FILE: a kernel made by `e4replay kernel
-# build`. Other options go to guest_random, which lists them. Needs build/release with its tests; a tree also
+# TREE: a kernel tree, which is built in build/guest (E4R_GUEST_DIR). FILE: a kernel made by `e4replay kernel build`.
+# Other options are passed to guest_random, whose usage lists them. Needs build/release with its tests; a tree also
 # needs the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
 cd "$(dirname "$0")/../.."

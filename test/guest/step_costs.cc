@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Measures what the steps of decisions cost in the code of a kernel, for the table in
-// src/allocator/step_clock.cc. The kernel replays each capture, and its locks are recorded. The
-// figures are means, or least-squares fits where two steps always occur together. The kernel's
-// model also replays each capture, and must lock the same groups in the same order.
+// Measures how long the steps of decisions take in the code of a kernel, for the table in
+// src/allocator/step_clock.cc. The kernel replays each capture, and its lock operations are
+// recorded. The figures are means, or least-squares fits if two steps always occur together. The
+// kernel's model also replays each capture. It must lock the same groups in the same order.
 //   step_costs KERNEL MODEL CAPTURE...    captures: .e4c, or IMAGE,TRACE
-// Exit status 1 if a request locks other groups.
+// Exit status 1 if code and model lock different groups for a request.
 #include <cstdio>
 #include <numeric>
 
@@ -38,7 +38,7 @@ struct Costs {
   Line before_mark, mark, after_mark;  // for requests served from a preallocation
   Line search, in_vain, take, mark_found, after_found;
 
-  // The times during which locks of groups were held.
+  // Returns the periods during which the request held locks of groups.
   static std::vector<Hold> holds(const allocator::LockNotes::Request& request) {
     std::vector<Hold> out;
     for (const allocator::LockStep& step : request.steps) {
@@ -51,7 +51,8 @@ struct Costs {
     return out;
   }
 
-  // Whether a buddy was generated: then the lock of its group is taken twice in a row.
+  // Returns whether the request generated a buddy. In this case it takes the lock of the buddy's
+  // group twice in a row.
   static bool made_buddies(const std::vector<Hold>& held) {
     for (std::size_t i = 1; i + 1 < held.size(); ++i)
       if (held[i].group == held[i - 1].group) return true;
@@ -69,8 +70,8 @@ struct Costs {
     if (!row.considered || row.served != replay::ServedBy::search || held.size() < 2 ||
         made_buddies(held))
       return;
-    // In the last hold the clusters are marked, in the one before it they are taken. All earlier
-    // holds were unsuccessful searches.
+    // In its last hold, a request marks the clusters. In the hold before that, it takes them from
+    // the buddy. All earlier holds are unsuccessful searches.
     const Hold& marked = held.back();
     const Hold& taken = held[held.size() - 2];
     double lost = 0;
@@ -94,14 +95,16 @@ struct Costs {
     line("look", search.slope(), search.n);
     line("extent", take.slope(), take.n);
     line("take", take.constant(), take.n);
-    // An extent costs the same in an unsuccessful search. The rest is the walk through the bitmap.
+    // Examining an extent costs the same in an unsuccessful search. The rest of the time is the
+    // walk through the bitmap.
     line("in_vain", in_vain.mean() - take.slope() * in_vain.mean_x(), in_vain.n);
     line("mark_found", mark_found.constant(), mark_found.n);
     line("after_found", after_found.constant(), after_found.n);
   }
 };
 
-// Counts requests, and those for which model and code lock the same groups in the same order.
+// Counts all requests, and the requests for which model and code lock the same groups in the same
+// order.
 struct Alike {
   std::size_t requests = 0, same = 0, told = 0;
 

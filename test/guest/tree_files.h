@@ -18,7 +18,7 @@ inline constexpr const char* kStockCounters =
 // A small kernel tree, and a place for its overlay.
 class TreeTest : public testing::Test {
  protected:
-  // Writes a file of the tree.
+  // Writes a file to the tree.
   void write(const std::string& path, const std::string& text) const {
     const std::filesystem::path at = std::filesystem::path(tree_) / path;
     std::filesystem::create_directories(at.parent_path());

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests that examples/bisect.sh finds the commit that loses a goal in a history of 200 commits, some of which do not
-# build, and that the commands of examples/allocator-patch.yml accept a good change and reject a bad one. The "kernel"
-# of a commit is the policy that the file `allocator` names: a wrapper of e4replay "builds" it and runs that policy.
+# Tests examples/bisect.sh on a history of 200 commits, some of which do not build: it must find the commit that loses a
+# goal. Also tests that the commands of examples/allocator-patch.yml accept a good change and reject a bad change. The
+# "kernel" of a commit is the policy that the file `allocator` names. A wrapper of e4replay "builds" it and runs that
+# policy.
 #   bisect_test.sh SOURCE TOOLS
 set -euo pipefail
 source=$(realpath "$1") tools=$(realpath "$2")
@@ -57,7 +58,8 @@ policy=linux-7.3-group-goal
 for i in $(seq 0 200); do
     [ "$i" -ne $lost ] || policy=linux-7.3
     echo "$policy" >allocator
-    # Every 23rd commit does not build, except next to the bad commit: there git could only say that it is one of two.
+    # Every 23rd commit does not build, except at and just before the bad commit: there, git could only report that one
+    # of two commits is bad.
     [ $((i % 23)) -ne 7 ] || [ $((i - lost)) -eq 0 ] || [ $((i - lost)) -eq -1 ] || echo broken >allocator
     echo "$i" >number
     git add -A

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests that the shell accepts the completion script of each program in TOOLS, and completes correctly.
 #   completion_test.sh fish|zsh TOOLS
-# Skipped (77) if that shell is not installed. bash: test/golden/completion-bash.
+# Skipped (77) if that shell is not installed. test/golden/completion-bash tests bash.
 set -euo pipefail
 shell=$1 tools=$2
 command -v "$shell" >/dev/null || { echo "no $shell here" && exit 77; }
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# offers LINE WORD...: with the cursor at the end of LINE, Tab offers exactly these words.
+# offers LINE WORD...: fails unless Tab at the end of LINE offers exactly these words.
 offers() {
     local got wanted
     wanted=$(printf '%s\n' "${@:2}" | sort)
@@ -30,7 +30,7 @@ offers_fish() {
         complete -C '$1'") | cut -f 1
 }
 
-# Lets an interactive zsh complete the line and run it. A function prints the arguments.
+# Makes an interactive zsh complete the line and run it. A function in the place of the program prints its arguments.
 offers_zsh() {
     (cd "$work" && zsh -f "$work/press_tab" "$1")
 }

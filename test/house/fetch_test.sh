@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests `lab fetch` and revisions of Debian's package, with a small tarball and a fake dpkg-query.
+# Tests how `lab fetch` handles revisions of Debian's package, with a small tarball and a fake dpkg-query.
 #   fetch_test.sh LAB
 set -euo pipefail
 lab=$1
@@ -33,8 +33,8 @@ TEXT
     chmod +x "$work/bin/dpkg-query"
 }
 
-# expect STATUS OUT ERR [ARGUMENTS]: runs `lab fetch`. OUT must be the whole stdout, and ERR a part of stderr ("":
-# stderr is empty).
+# expect STATUS OUT ERR [ARGUMENTS]: runs `lab fetch`. Its standard output must be OUT. Its standard error must contain
+# ERR, or be empty if ERR is "".
 expect() {
     local status=0 out err
     out=$("$lab" fetch "${@:4}" 2>"$work/err") || status=$?
@@ -70,7 +70,7 @@ expect 1 "" "lab fetch --again"
 git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.192-1"
 expect 1 "" "NULL folio"
 
-# Any other kernel tree. Files that were built in it are not copied.
+# Copy another kernel tree. Files that were built in it must not be copied.
 mkdir -p "$work/old/fs/ext4" "$work/old/O-uml-plain" "$E4R_LAB/images"
 printf 'kernelversion:\n\t@echo 5.10.265\n' >"$work/old/Makefile"
 expect 1 "" "is not a kernel tree" --tree "$work/old"

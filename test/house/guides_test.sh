@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/, except for steps that
-# need a kernel: a tree with one file replaces Linux. Follows docs/adding-a-row.md on the schemas. Checks that each lab
-# command in a page names a step and options that exist.
+# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/, with a tree of one file
+# in the place of Linux. Leaves out steps that need a real kernel. Follows docs/adding-a-row.md on a copy of the
+# schemas. Checks that the steps and options in the pages' lab commands exist.
 #   guides_test.sh SOURCE
 set -euo pipefail
 source=$(realpath "$1")
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# commands PAGE FROM TO: prints the commands between two headings, without those that need a kernel.
+# commands PAGE FROM TO: prints the commands between two headings, except commands that need a kernel.
 commands() {
     awk -v from="### $2" -v to="### $3" 'index($0, to) == 1 { exit } index($0, from) == 1 { inside = 1 }
         inside && /^    / { print substr($0, 5) }' "$source/$1"
@@ -30,7 +30,7 @@ git config --global user.name "A Reader"
 git config --global user.email reader@example.org
 git config --global init.defaultBranch main
 
-# The job: its file is the code block of the page.
+# Make the job. Its file is the code block of the page.
 [ ! -e kernel/lab/jobs/prealloc.sh ] || fail "there is a job prealloc: the page needs another example"
 awk '/^```$/ { exit } inside { print } /^```sh$/ { inside = 1 }' "$source/kernel/docs/adding-a-job.md" \
     >kernel/lab/jobs/prealloc.sh
@@ -43,7 +43,7 @@ while read -r command; do
     named=$(bash -c "$command" 2>/dev/null) || fail "'$command' ends with status $?"
     grep -qx prealloc <<<"$named" || fail "'$command' does not name the job"
 done <"$work/commands"
-# The page must name exactly the fields of jobs.
+# The page must name exactly the fields that jobs can have.
 # shellcheck disable=SC2016 # a pattern
 fields=$(grep -ohE 'job_field "\$[^"]*" [a-z-]+|job_field "\$\(job_file "\$1"\)" [a-z]+' kernel/lab/*.sh kernel/lab/lib/*.sh |
     awk '{ print $NF }' | sort -u)
@@ -52,13 +52,13 @@ for field in $fields; do
     grep -qE "^\| .*\`$field\`.* \|" "$source/kernel/docs/adding-a-job.md" || fail "adding-a-job.md does not know '# $field:'"
 done
 for job in kernel/lab/jobs/*.sh; do
-    # Reads only the last comments before the first command, because text above them may also contain colons.
+    # Read only the last comments before the first command, because the text above may also contain colons.
     while read -r field; do
         grep -qx -- "$field" <<<"$fields" || fail "$job: nothing reads '# $field:'"
     done < <(sed '/^[^#]/,$d; /^# shellcheck/d' "$job" | tac | sed -nE '/^# [a-z][a-z-]*: /!q; s/^# ([a-z-]+): .*/\1/p')
 done
 
-# The series. A repository with one file replaces Linux; `lab fetch` makes such repositories.
+# Make the series. A repository with one file takes the place of the one that `lab fetch` makes of Linux.
 git init -q -b base build/lab/base
 git -C build/lab/base config user.name lab
 git -C build/lab/base config user.email lab@localhost
@@ -76,7 +76,7 @@ grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-les
     fail "the patch is signed by somebody else"
 [ ! -e build/scan-less ] || fail "the tree of step 1 is left"
 [[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
-# patches_of SERIES: prints the paths of its patches.
+# patches_of SERIES: prints the paths of the series' patches.
 patches_of() {
     bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$1"
 }
@@ -93,7 +93,7 @@ for name in all all,own; do
     [ "$name $(grep -c '^own/' "$work/brought") $(grep -c '^few/' "$work/brought")" = "$name $((${#name} > 3)) 1" ] ||
         fail "$name is $(cat "$work/brought")"
 done
-# The policy that figures.sh uses for each tree.
+# Check which policy figures.sh uses for each tree.
 policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
     for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \
         7.3-group-goal-trace-inputs; do policy_of_tree $tree; done' | paste -sd' ')

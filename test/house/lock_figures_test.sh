@@ -19,7 +19,7 @@ class() {
     printf ' %14s' "${@:3}"
     echo
 }
-# point NAME COUNT WHERE: prints the line of a place that waits for the lock.
+# point NAME COUNT WHERE: prints the line of a place in the code that waits for the lock.
 point() {
     printf '%40s %14s %29s %s\n' "$1" "$2" "[<0000000012345678>]" "$3"
 }

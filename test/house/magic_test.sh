@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests that with packaging/magic/e4replay, file(1) recognizes captures and packed traces, and nothing else.
+# Tests that file(1) with packaging/magic/e4replay recognizes captures and packed traces, and nothing else.
 #   magic_test.sh MAGIC E4REPLAY CAPTURES
 # Skipped (77) if file(1) is not installed.
 set -euo pipefail
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4c" --image "$captures/churn-4k.img" >/dev/null
 "$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4t" >/dev/null
-# The line endings in the signature reveal damage by a transfer as text.
+# The signature contains line endings, so it no longer matches if a transfer as text has changed them.
 sed 's/\r$//' "$work/run.e4c" >"$work/spoilt.e4c"
 printf 'text that names an .e4c\n' >"$work/text"
 
@@ -22,7 +22,7 @@ is() {
         exit 1
     }
 }
-# file reports mistakes in an entry when it compiles the entries, but not when it matches them.
+# file(1) reports mistakes in an entry only when it compiles the entries, not when it matches them.
 warnings=$(cd "$work" && file -C -m "$magic" 2>&1) || true
 [ -z "$warnings" ] || {
     echo "magic_test: $warnings" >&2

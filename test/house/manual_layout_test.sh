@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks that man formats every page without a warning, that the NAME section matches the file name, and that the pages
-# to which a page refers exist.
+# Checks that man formats every page without a warning, that its NAME section has the name of the file, and that the
+# pages to which it refers exist.
 #   manual_layout_test.sh PAGES
 # Skipped (77) if man is not installed.
 set -euo pipefail

@@ -30,7 +30,7 @@ def options_of(*command):
     text = help_of(*command)
     found = set()
     for line in section(text, "Options"):
-        # Other lines continue the previous option.
+        # Any other line continues the description of the previous option.
         if re.match(r"  -", line):
             found |= set(re.match(r"  ([-\w,]+)", line)[1].split(","))
     for name in subcommands(*command):
@@ -70,7 +70,7 @@ def main(tools, pages):
     overview = pages / "e4replay.1"
     same("the subcommand", overview.name, set(names),
          {found[1] for tag in tags(overview) if (found := re.match(r"e4replay-(\w+)", tag))})
-    # These pages are of separate programs whose names look like subcommands.
+    # The names of these pages look like subcommands, but belong to separate programs.
     programs = {"policy-test"}
     same("a page of its own for", "docs/man", set(names) | programs,
          {page.stem.removeprefix("e4replay-") for page in pages.glob("e4replay-*.1")})

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests test/ran.sh on results written by ctest itself.
+# Tests test/ran.sh on results that ctest itself has written.
 #   ran_test.sh RAN
 set -euo pipefail
 ran=$1
@@ -26,8 +26,8 @@ add_test(absent /no/such/program)
 add_test(switched-off true)
 set_tests_properties(switched-off PROPERTIES DISABLED TRUE)
 TEXT
-# GoogleTest's output for three suites: in the first, one case passes and two are skipped; in the second, one of
-# two fails; in the third, all cases pass but the program ends with an error.
+# GoogleTest's output for three suites. In the first, one case passes and two are skipped. In the second, one of two
+# cases fails. In the third, all cases pass, but the program ends with an error.
 mkdir "$work/cases"
 cat >"$work/suite.xml" <<'TEXT'
 <?xml version="1.0" encoding="UTF-8"?>
@@ -62,7 +62,7 @@ results() {
     ctest --test-dir "$work" -R "^($*)\$" --output-junit "$work/results.xml" >/dev/null 2>&1 || true
 }
 
-# expect STATUS TEXT [FLOOR]: ran.sh must end with STATUS and print the line TEXT.
+# expect STATUS TEXT [FLOOR]: fails unless ran.sh ends with STATUS and prints the line TEXT.
 expect() {
     local status=0 out
     out=$("$ran" "$work/results.xml" "${@:3}" 2>&1) || status=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks that rpm accepts the spec, and that its %files are exactly the files that CMake installs.
+# Checks that rpm accepts the spec file, and that its %files lists exactly the files that CMake installs.
 #   spec_test.sh SPEC BUILD-DIRECTORY
 # Skipped (77) if rpmspec is not installed.
 set -euo pipefail
@@ -9,9 +9,9 @@ command -v rpmspec >/dev/null || { echo "no rpmspec here" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
-# The directory of the Python package. Empty in a build with a sanitizer.
+# The directory of the Python package. It is empty in a build with a sanitizer.
 python=$(sed -n 's/^E4R_PYTHON_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
-# Macros that Fedora's own packages define, but rpm alone does not. %license names a file of the source.
+# Define the macros that come from Fedora's own packages, not from rpm. %license names a file of the source.
 rpmspec -P --define '_docdir /usr/share/doc' --define "_libdir /usr/$libdir" --define "python3_sitearch /usr/${python:-none}" --define 'cmake cmake' --define 'cmake_build cmake --build .' \
     --define 'cmake_install cmake --install .' "$spec" >"$work/parsed"
 if grep -n '%{' "$work/parsed"; then
@@ -21,7 +21,7 @@ fi
 sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//p' | grep -v '^/usr/none/' >"$work/patterns"
 # The configured prefix may differ, so set it here. Tests and their helpers are not installed.
 DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
-# Debian has another directory for zsh's completions.
+# Debian uses another directory for zsh's completions than Fedora.
 (cd "$work/root" && find . ! -type d | sed 's/^\.//; s,/zsh/vendor-completions/,/zsh/site-functions/,' | sort) >"$work/installed"
 [ "$(wc -l <"$work/installed")" -gt 20 ]
 

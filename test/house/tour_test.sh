@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the tour of docs/index.md and the commands of tools/tune2fs-lazy/README.md unchanged, except those that
-# need root or a kernel tree. Compares the output shown in README.md, docs/data.md, docs/using.md and
-# docs/shrinker.md with the real output.
+# Runs the tour of docs/index.md and the commands of tools/tune2fs-lazy/README.md unchanged. Leaves out commands that
+# need root or a kernel tree. Compares the output that README.md, docs/data.md, docs/using.md and docs/shrinker.md show
+# with the real output.
 #   tour_test.sh SOURCE TOOLS CAPTURES
 set -euo pipefail
 source=$(realpath "$1") captures=$(realpath "$3")
@@ -22,7 +22,7 @@ bash -e -x "$work/commands" >"$work/said" 2>&1 || {
     status=1
 }
 
-# The commands of tools/tune2fs-lazy/README.md for an image. (verify exits with 3 if a flag is false.)
+# Run the commands of tools/tune2fs-lazy/README.md on an image. (verify exits with 3 if a flag is false.)
 mkdir "$work/lazy"
 sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 4 ] || { echo "tour_test: tune2fs-lazy has fewer commands" >&2 && status=1; }
@@ -32,8 +32,8 @@ sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
     status=1
 }
 
-# Each example is the lines after " $ e4replay ..." or " $ sqlite3 ...". It ends at an empty line after which the block
-# does not continue.
+# An example is the output after a line " $ e4replay ..." or " $ sqlite3 ...". It ends at an empty line after which the
+# code block does not continue.
 ln -s "$captures"/* "$work"
 ln -s "$source/traces" "$work/traces"
 shown=0

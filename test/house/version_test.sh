@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks that the version is the same everywhere (CMakeLists.txt, CHANGELOG.md, CITATION.cff, the Debian and Fedora
-# packages), and that changelog and citation have the same release date.
+# Checks that CMakeLists.txt, CHANGELOG.md, CITATION.cff and the Debian and Fedora packages have the same version, and
+# that CHANGELOG.md and CITATION.cff have the same release date.
 #   version_test.sh SOURCE VERSION
 set -euo pipefail
 cd "$1"
 version=$2
 status=0
-# is WHAT GOT WANTED: fails unless both are equal.
+# is WHAT GOT WANTED: fails unless GOT equals WANTED.
 is() {
     [ "$2" = "$3" ] || {
         echo "version_test: $1 has '$2', not '$3'" >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests `lab xfstests` without a guest: parsing of a guest's output, tables, choice of tests, and errors for bad
-# input.
+# Tests the parts of `lab xfstests` that need no guest: parsing a guest's output, the tables, the choice of tests, and
+# errors for bad input.
 #   xfstests_test.sh TOP
 set -euo pipefail
 top=$1
@@ -60,7 +60,8 @@ printf '%s\n' "Kernel panic" "xfstests: mkfs failed" | results
 same "results of nothing" </dev/null
 
 # ---- Tables.
-# result CONFIG TEST SIDE RESULTS...: prints the results of runs 1, 2, ..., with LOG and REASON if set.
+# result CONFIG TEST SIDE RESULTS...: prints a result line for each of the runs 1, 2, ... It contains $LOG and $REASON
+# if they are set.
 result() {
     local run=0 result
     for result in "${@:4}"; do
@@ -68,7 +69,7 @@ result() {
         printf '%s\t%s\t%s\t%d\t%s\t7\t%s\t%s\n' "$1" "$2" "$3" $run "$result" "${LOG:--}" "${REASON:--}"
     done
 }
-# tables STATUS: prints the tables for the results on standard input, and checks the exit status.
+# tables STATUS: makes the tables for the results on standard input, and checks the exit status.
 tables() {
     local status=0
     cat >"$work/kept"
@@ -126,7 +127,7 @@ passes that differ: none
 
 no new failure in 5 comparisons
 TEXT
-# A failure is new if stock always passes and one of three runs fails.
+# A failure is new if stock passes in all runs and the patched kernel fails in one of three runs.
 {
     result 4k ext4/001 stock pass pass pass
     result 4k ext4/001 patched pass fail pass
@@ -209,7 +210,7 @@ chosen "no test 'ext4/9': give names like ext4/001 or patterns like 'generic/00?
 choose nogroup "" "" >"$work/got" && fail "took a group that does not exist"
 grep -q "no group 'nogroup'" "$work/got" || fail "said: $(cat "$work/got")"
 
-# ---- Bad input: one line, status 2.
+# ---- Bad input must cause one line of output and status 2.
 # bad WORDS ARGUMENT...: checks that the arguments are refused, with a message that contains WORDS.
 bad() {
     local status=0

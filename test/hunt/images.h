@@ -9,7 +9,7 @@
 
 namespace e4r::hunt {
 
-// Starts from new file systems in a temporary directory.
+// Makes start images from new file systems in a temporary directory.
 class Images {
  public:
   [[nodiscard]] Starts& starts() { return starts_; }

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = age::Operation::Kind;
 
-// Executes the operations on a simple model of files.
+// Executes the operations on a simple model of files, which counts blocks.
 class Account {
  public:
   explicit Account(const Room& room) : room_(room) {}
@@ -33,7 +33,7 @@ class Account {
     ASSERT_LE(in_use(), room_.blocks / 10 * 9);
   }
 
-  // Includes blocks that wait for a sync.
+  // Returns the blocks in use, including blocks that are allocated at the next sync.
   [[nodiscard]] std::uint64_t in_use() const {
     std::uint64_t out = waiting_;
     for (const auto& [slot, bytes] : files_) out += blocks(bytes);

@@ -71,7 +71,7 @@ TEST_F(HuntSearch, EndsWhenItIsTold) {
   EXPECT_EQ(found.error().message, "stopped");
 }
 
-// If `enough` stops the search, that is not an error: the search returns its best case so far.
+// If `enough` stops the search, the search does not fail. It returns its best case so far.
 TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   std::atomic<int> asked = 0;
   options_.enough = [&asked] { return ++asked > 30; };
@@ -86,7 +86,8 @@ TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   EXPECT_LE(small->trials, 3u);
 }
 
-// The score adds a tenth of a step per request to both sides. The figure that is printed does not.
+// The score adds a tenth of a step per request to both sides. The printed figure does not include
+// it.
 TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   Trial trial;
   trial.base.tally.requests = trial.with.tally.requests = 1000;
@@ -111,7 +112,7 @@ TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   EXPECT_EQ(times_text(&trial), "3 times");
 }
 
-// Both sides made the same decisions, so a difference in time is noise.
+// If both sides make the same decisions, a difference in time is noise.
 TEST_F(HuntSearch, TimesOfWhatIsDecidedAlikeAreNoise) {
   const results::Row& ns = **find_objective("ns");
   Trial trial;
@@ -138,7 +139,8 @@ TEST_F(HuntSearch, TimesOfWhatIsDecidedAlikeAreNoise) {
   EXPECT_FALSE(trial.alike) << "steps are not times";
 }
 
-// The minimised case still shows the difference, and a replay of its capture gives the same result.
+// The minimised case must still show the difference, and a replay of its capture must give the same
+// result.
 TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   const auto found = search_in(0);
   ASSERT_TRUE(found.ok() && found->best);
@@ -164,7 +166,8 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   EXPECT_EQ(replayed->decisions, small->trial.base.tally.requests);
   EXPECT_EQ(replayed->followed, replayed->decisions);
   EXPECT_EQ(replayed->trial.base_value, small->trial.base_value);
-  // The replay uses the requests of the first policy; in the hunt, the second policy made its own.
+  // The replay uses the requests of the first policy. In the hunt, each policy made its own
+  // requests.
   EXPECT_GT(replayed->trial.score, 0);
   EXPECT_NE(replayed->dearest.decision, 0u);
 }

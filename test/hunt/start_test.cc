@@ -25,7 +25,8 @@ Origin origin_of(std::uint32_t block_size) {
   return {.bytes = 64 << 20, .block_size = block_size};
 }
 
-// Returns the longest run of free clusters and the number of free clusters, read by libext2fs.
+// Returns the length of the longest run of free clusters, and the number of free clusters, as
+// libext2fs reads them.
 std::pair<std::uint32_t, std::uint64_t> free_runs(const std::string& path,
                                                   std::uint32_t clusters_per_group) {
   std::uint32_t longest = 0;
@@ -51,7 +52,7 @@ TEST_F(HuntStart, NewFileSystemsAreMadeOnce) {
   EXPECT_EQ(images_.made(), 1);
 }
 
-// Ageing takes the longest time in a hunt, so it stops as soon as that is requested.
+// Ageing is the longest part of a hunt. It must stop soon after the user asks for it.
 TEST_F(HuntStart, AgeingEndsWhenItIsAskedTo) {
   Origin origin = origin_of(4096);
   origin.turnover = 100'000'000;  // percent
@@ -110,7 +111,8 @@ TEST_F(HuntStart, NoRoomForAnAgeIsNoError) {
   EXPECT_EQ(*start, nullptr);
 }
 
-// The image is a real file system. Its files stay, and the files of a case get free inodes.
+// The given image is a real file system. Its files stay, and the files of a case get inodes that
+// are free.
 TEST_F(HuntStart, AnImageThatIsGivenIsUsedAsItIs) {
   const std::string path = images_.file("given.img"), files = images_.file("files");
   std::filesystem::create_directory(files);

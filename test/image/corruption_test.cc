@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Damaged and truncated images must give an Image or an Error, never a crash, a hang or a huge
-// allocation.
+// Opening a damaged or truncated image must give an Image or an Error. It must not crash, hang or
+// allocate huge amounts of memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ const std::vector<Kind>& kinds() {
   return kKinds;
 }
 
-// Reads everything that an image offers.
+// Calls every query of an image.
 void exercise(const Image& image) {
   const SuperblockInfo& geo = image.superblock();
   for (GroupNumber group = 0; group < geo.groups; ++group)
@@ -165,7 +165,7 @@ TEST_P(Corruption, TruncatedAnywhere) {
   }
 }
 
-// The block size decides where group 0 begins, for the kernel and for e2fsck.
+// For the kernel and for e2fsck, the block size determines where group 0 begins.
 TEST(FirstDataBlock, IsOneWithBlocksOfOneKiBAndElseNone) {
   const test::TempDir dir;
   const std::string path = dir.file("image");
@@ -181,7 +181,7 @@ TEST(FirstDataBlock, IsOneWithBlocksOfOneKiBAndElseNone) {
   }
 }
 
-// The superblock claims hundreds of millions of groups in an empty 16 TiB file.
+// The superblock describes hundreds of millions of groups, but the file of 16 TiB is empty.
 TEST(Allocation, BoundedByWhatTheFileHolds) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

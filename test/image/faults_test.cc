@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Each fault of a group must be found and reported once, and must not affect other groups. With
-// `strict` it must be fatal.
+// Each fault of a group must be found and reported once, and must not affect other groups. With the
+// option `strict`, it must be an Error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Faults : public testing::Test {
     good_ = test::reference_bitmaps(path_);
   }
 
-  // Only this group must be bad, for this reason, and everything else unchanged.
+  // Expects that only this group is bad, for this reason, and that everything else is unchanged.
   void expect_fault(GroupNumber bad, GroupFault fault) {
     const auto image = Image::open(path_);
     ASSERT_TRUE(image.ok()) << image.error().message;
@@ -102,7 +102,8 @@ TEST_F(Faults, BitmapThatCallsItsOwnMetadataFree) {
   expect_fault(4, GroupFault::bitmap_metadata);
 }
 
-// With flex_bg, kernels refuse such a bitmap only if an allocation reaches the block.
+// With flex_bg, a kernel refuses a bitmap that marks metadata as free only when it allocates such a
+// block.
 TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
   make("^metadata_csum,^uninit_bg");
   const auto before = Image::open(path_);
@@ -200,7 +201,8 @@ TEST_F(Faults, ManyAreOneWarning) {
   EXPECT_NE(image->warnings().front().find("and 2 more"), std::string::npos);
 }
 
-// The contents at the place of an uninitialised group's bitmap must be ignored.
+// The bitmap of an uninitialised group was never written, so the contents at its place must be
+// ignored.
 TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
   const test::TempDir dir;
   const std::string path = dir.file("image");
@@ -224,7 +226,7 @@ TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
   }
 }
 
-// Without checksummed descriptors the flag is ignored.
+// If descriptors have no checksums, the flag is ignored.
 TEST(Uninitialised, FlagCountsOnlyWithChecksums) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

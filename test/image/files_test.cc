@@ -53,7 +53,7 @@ TEST_P(Files, HavePaths) {
   EXPECT_EQ(found.paths, want);
 }
 
-// Directories that form a cycle, and a directory without blocks.
+// Some directories form a cycle, and one has no blocks.
 TEST_P(Files, PathsEndInDamagedDirectories) {
   debugfs("mkdir d");
   debugfs("ln . d/loop");

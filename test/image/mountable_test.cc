@@ -29,7 +29,7 @@ std::string head(const std::string& path) {
   return test::run({"dumpe2fs", "-h", path}).out;
 }
 
-// Returns a path to the file for other programs.
+// Returns a path by which other programs can open the file.
 std::string name_of(const Fd& file) {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.get());
 }

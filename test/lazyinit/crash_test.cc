@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Simulates power failures at any moment of zero_tables() on a real file system whose tables are
-// full of old data. Afterwards e2fsck must find no error, no flag may be false, and another run
-// must finish the work.
+// full of old data. Afterwards e2fsck must find no error, every table that is flagged as zero must
+// be zero, and another run must finish the work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using test::store;
 constexpr std::uint64_t kSize = 12u << 20;
 const int kPoints = test::points_of_run(150);
 
-// Fills the device with old data; mke2fs then leaves the tables unchanged.
+// Fills the device with old data and runs mke2fs, which leaves the old data in the tables.
 void make_lazy(const std::string& path, const std::vector<std::string>& options) {
   Rng rng(7);
   Disk junk(kSize);
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> numbers(std::size_t count) {
 
 struct Verdict {
   bool readable = true;  // no torn descriptor
-  int lies = 0;          // flags of tables that are not zero
+  int lies = 0;          // tables that are flagged as zero but are not zero
   int flags = 0;
 };
 
@@ -100,7 +100,7 @@ class Crash : public testing::TestWithParam<Format> {
     ASSERT_EQ(fsck.status, 0) << when << "\n" << fsck.out << fsck.err;
   }
 
-  // Runs again on the state after the crash. Then every table must be zero and flagged.
+  // Runs again on the disk after the crash, and expects that every table is then zero and flagged.
   void expect_finishes(const Disk& disk, const std::string& when) {
     RecordingTarget target(disk);
     const auto tables = Tables::open(target, Target::Access::write);
@@ -149,7 +149,7 @@ TEST_P(Crash, WithThreadsToo) {
 }
 
 // Shows that the test can fail. Without syncs, flags can reach the disk before their tables. Then
-// the same crashes leave false flags, although e2fsck accepts all of them.
+// the same crashes leave false flags, and e2fsck does not notice them.
 TEST_P(Crash, AFlagBeforeItsTableIsSeen) {
   const auto target = record({.sync_every = 300000}, false);
   Rng rng(seed_of_run());

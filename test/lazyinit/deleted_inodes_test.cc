@@ -13,8 +13,8 @@ namespace {
 
 class DeletedInodes : public ToolTest {
  protected:
-  // Makes a file system with deleted inodes. All tables are flagged, and e2fsck counts the deleted
-  // inodes at the end as unused.
+  // Makes a file system with deleted inodes. All tables are flagged as zero, and e2fsck counts the
+  // deleted inodes at the end of a table as unused.
   void make_with_deleted(const std::string& shape) {
     make(shape);
     expect_done(tool({"finish", path_}));
@@ -27,8 +27,8 @@ class DeletedInodes : public ToolTest {
     const std::string key = "Inode size:";
     return std::stoull(header.substr(header.find(key) + key.size()));
   }
-  // Returns the output of e2fsck when it reads the whole first table, as it does with a backup of
-  // the descriptors.
+  // Runs e2fsck so that it reads the whole first table, as it does when it uses a backup of the
+  // descriptors.
   [[nodiscard]] Fsck fsck_of_all() const {
     const std::string all = copy("all");
     edit_descriptor(all, 0, true, [](DescriptorBytes d) {
@@ -36,7 +36,7 @@ class DeletedInodes : public ToolTest {
     });
     return fsck(all);
   }
-  // Makes debugfs delete the inode of this number in an unused part.
+  // Makes debugfs delete the inode with this number, which is in an unused part of a table.
   void delete_there(std::uint64_t number) {
     const std::string inode = "<" + std::to_string(number) + ">";
     for (const char* command : {"clri ", "sif "}) {
@@ -60,7 +60,7 @@ TEST_F(DeletedInodes, AreNoLieAndE2fsckAgrees) {
     EXPECT_NE(verified.out.find("1 of the flagged groups have deleted inodes ("), std::string::npos)
         << verified.out;
     EXPECT_EQ(fsck_of_all().status, 0) << fsck_of_all().text;
-    // The inode is deleted but has the checksum of another file system, or it is in use.
+    // The inode is either deleted but with the checksum of another file system, or in use.
     const std::uint64_t at = reference_groups(path_)[0].table + (number - 1) * inode_size();
     const bool checksums = std::string(shape) != "inode_1024_uninit_bg";
     if (checksums) {
@@ -107,8 +107,8 @@ TEST_F(DeletedInodes, NothingFlaggedIsSaid) {
   EXPECT_EQ(verified.out.find("0 of 0"), std::string::npos) << verified.out;
 }
 
-// A directory of one completely full block. tune2fs has no space for its checksum, and tells the
-// user to run e2fsck -fD.
+// A directory of one block that is completely full. tune2fs has no space for the block's checksum,
+// and tells the user to run e2fsck -fD.
 class FullDirectory : public ToolTest {
  protected:
   void make_full(const std::string& features) {
@@ -148,7 +148,7 @@ TEST_F(FullDirectory, EnableSaysWhatTune2fsAsksForAndLeavesNoLie) {
     ASSERT_LE(run({"e2fsck", "-fyD", path_}).status, 1);
     expect_done(tool({"enable", "--feature", "metadata_csum", path_}));
     expect_clean(path_);
-    // Commands that flag a table must have zeroed it.
+    // A command that flags a table must also zero it.
     expect_done(tool({"finish", path_}));
     EXPECT_TRUE(groups_not_zero(path_).empty());
     expect_done(tool({"verify", path_}));

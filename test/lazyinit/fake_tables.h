@@ -10,9 +10,9 @@
 
 namespace e4r::test {
 
-// The tables of a very simple file system: group N's table is the Nth kTable bytes after a head of
-// kHead bytes. Byte N of the head is 1 if the table is flagged as zero. The first block of each
-// table is in use.
+// The tables of a very simple file system. It begins with a head of kHead bytes. The tables follow,
+// each of kTable bytes. Byte N of the head is 1 if the table of group N is flagged as zero. The
+// first block of each table is in use.
 class FakeTables : public lazyinit::Tables {
  public:
   static constexpr std::uint64_t kHead = 4096;

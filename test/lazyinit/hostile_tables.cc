@@ -68,7 +68,7 @@ struct Places {
   std::vector<Descriptor> groups;
 };
 
-// A place to overwrite. Plausible numbers for it are below `limit`.
+// A field to overwrite. Plausible values are below `limit`.
 struct Spot {
   std::uint64_t offset = 0;
   std::uint32_t limit = 256;
@@ -196,7 +196,7 @@ Status rearm(Target& target, Tables& tables) {
   return lazyinit::retract(target, tables, all_groups(tables));
 }
 
-// The steps of a tune2fs-lazy command.
+// Runs the steps of a tune2fs-lazy command.
 Status run(TableCommand command, Target& target, bool probe) {
   if (command == TableCommand::look) return look(target);
   E4R_TRY(const auto tables, Tables::open(target, Target::Access::write));
@@ -215,7 +215,7 @@ Status run(TableCommand command, Target& target, bool probe) {
   }
 }
 
-// The ranges that a command may change, from the tables before it.
+// Returns the ranges that a command may change. `before` is the disk before the command.
 std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   std::vector<ByteRange> all = {{kSuper, kSuperBytes}};
   const Superblock super = *Superblock::read(before);
@@ -233,7 +233,8 @@ std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   return all;
 }
 
-// The ranges that no command may change: inodes in use. `disable` also writes the bitmaps.
+// Returns the ranges that a command must not change: inodes in use and, except for `disable`, the
+// inode bitmaps.
 std::vector<ByteRange> must_stay(TableCommand command, Target& before) {
   std::vector<ByteRange> all;
   const Superblock super = *Superblock::read(before);
@@ -256,7 +257,7 @@ bool same(const Disk& a, const Disk& b, const ByteRange& range) {
          std::memcmp(&a[range.offset], &b[range.offset], end - range.offset) == 0;
 }
 
-// The gaps between ranges, and after the last one.
+// Returns the gaps between the ranges, and the gap after the last one.
 std::vector<ByteRange> gaps(std::vector<ByteRange> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
@@ -292,7 +293,7 @@ struct Kept {
   }
 };
 
-// Whether a command that reports success has done its work.
+// Checks that a command that reports success has done its work. Returns the fault, or "".
 std::string judge_end(TableCommand command, Target& target) {
   const auto tables = Tables::open(target, Target::Access::write);
   if (!tables.ok()) return "cannot be opened any more: " + tables.error().message;
@@ -359,7 +360,7 @@ std::string HostileTables::dry_run(const Drawn& drawn) {
   MemoryTarget target(after_);
   if (run(drawn.command, target, drawn.probe).ok() != dry.ok())
     return "a dry run ended otherwise than the run";
-  // libext2fs records the second in which it wrote a superblock.
+  // libext2fs writes the current second to the superblock, so compare only within one second.
   if (!dry.ok() || std::time(nullptr) != started) return {};
   return same(seen_, after_, {0, after_.size()}) ? "" : "a dry run would leave another disk";
 }

@@ -10,20 +10,20 @@
 
 namespace e4r::test {
 
-// Runs the commands of tune2fs-lazy on damaged file systems. There is a small disk for each layout
-// of inode tables, with files, and with old data in the unused parts of the tables. Making the
+// Runs the commands of tune2fs-lazy on damaged file systems. For each layout of inode tables, it
+// makes a small disk with files, and with old data in the unused parts of the tables. Making the
 // disks takes a second.
 class HostileTables {
  public:
   HostileTables();
 
-  // Draws from the bytes: one of the disks; damage to its superblock, descriptors, inode bitmaps
-  // and tables; whether the checksums are corrected; and commands. Runs the commands in the same
-  // steps as the tool.
+  // Draws from the bytes one of the disks, damage to its superblock, descriptors, inode bitmaps and
+  // tables, whether the checksums are corrected, and commands. Runs each command by the same steps
+  // as the tool.
   //
-  // Returns what went wrong: a refused command wrote something, a command wrote where it must not,
-  // or it reported success without doing its work. Empty if nothing went wrong. Any bytes are
-  // valid; equal bytes give equal runs.
+  // Returns the fault: a refused command wrote something, a command wrote to a wrong place, or a
+  // command reported success without doing its work. Returns "" if there was no fault. Any bytes
+  // are valid. Equal bytes give equal runs.
   [[nodiscard]] std::string judge(std::span<const std::uint8_t> bytes);
 
   // Number of successful commands.

@@ -20,8 +20,8 @@ namespace {
 
 class InUse : public ToolTest {
  protected:
-  // Runs two commands at once. One must succeed. The other must succeed after it, or name the
-  // process that holds the image.
+  // Runs two commands at once. One must succeed. The other must either wait and then succeed, or
+  // fail and name the process that holds the image.
   void run_pair(const std::vector<std::string>& a, const std::vector<std::string>& b) {
     auto first = std::async(std::launch::async, [&] { return tool(a); });
     const Outcome second = tool(b);
@@ -98,15 +98,15 @@ TEST_F(InUse, TheHolderIsNamed) {
   }
 }
 
-// The caller locks the image with flock(1) in one of three ways: the child shares the lock, only
-// flock holds it, or the shell holds it after flock has ended.
+// The caller locks the image with flock(1) in one of three ways: tune2fs-lazy inherits the lock,
+// only the flock process holds it, or a shell still holds it after flock has ended.
 TEST_F(InUse, WhatACallerLockedIsLockedForUs) {
   make("default_1k");
   expect_done(run({"flock", path_, TUNE2FS_LAZY, "finish", path_}));
   expect_done(run({"flock", "--close", path_, TUNE2FS_LAZY, "rearm", path_}));
   expect_done(
       run({"bash", "-c", "exec 9<\"$0\"; flock 9; \"$@\"", path_, TUNE2FS_LAZY, "finish", path_}));
-  // A shared lock can be shared by others.
+  // A shared lock of the caller is not enough, because other processes can share it.
   expect_status(run({"flock", "--shared", path_, TUNE2FS_LAZY, "rearm", path_}), 1,
                 "in use: process ");
   const Fd ours(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -114,7 +114,7 @@ TEST_F(InUse, WhatACallerLockedIsLockedForUs) {
   expect_done(tool({"rearm", path_}));
 }
 
-// Commands under one lock of a caller still take turns.
+// Two commands that inherit the same lock must still run one after the other.
 TEST_F(InUse, TwoCommandsUnderOneLockTakeTurns) {
   make("default_1k");
   const std::string fresh = copy("fresh");
@@ -235,7 +235,7 @@ TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
   expect_status(tool({"finish", node}), 1, fmt::format("process {} (", holder.pid()));
 }
 
-// As systemd expects: a lock on the disk also locks its partitions.
+// A lock on the disk also locks its partitions, as systemd expects.
 TEST_F(InUseOnLoop, TheLockIsTheWholeDisksToo) {
   make("default_1k");
   const std::string disk = file("disk");

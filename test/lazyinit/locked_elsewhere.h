@@ -24,7 +24,7 @@ class LockedElsewhere {
     pid_ = ::fork();
     if (pid_ == 0) {
       const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-      // One of the bytes that QEMU locks according to its use of an image (100 and up).
+      // QEMU locks bytes from 100 on to show how it uses an image. This is one of them.
       struct flock byte = {};
       byte.l_type = F_RDLCK;
       byte.l_start = 100;

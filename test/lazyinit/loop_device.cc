@@ -12,8 +12,9 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Makes the node of the next free device if /dev lacks it (containers): loop devices have major 7
-// (the kernel's Documentation/admin-guide/devices.txt) and their number as minor.
+// Makes the device node of the next free loop device if /dev lacks it, as in containers. The major
+// number of loop devices is 7 (the kernel's Documentation/admin-guide/devices.txt), and the minor
+// number is that of the device.
 bool make_node() {
   const Outcome found = run({"losetup", "--find"});
   const std::string path = first_line(found.out);

@@ -31,7 +31,7 @@ class MemoryTarget : public lazyinit::Target {
   [[nodiscard]] Result<std::uint64_t> allocated() override { return bytes_.size(); }
 
  protected:
-  // An Error unless the whole range is inside.
+  // Returns an Error unless the whole range is inside the target.
   [[nodiscard]] Status check(const char* what, std::uint64_t offset, std::uint64_t length) const;
 
  private:

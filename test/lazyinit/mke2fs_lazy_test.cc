@@ -106,7 +106,7 @@ TEST_F(Mke2fsLazy, DiscardGivesBlocksBack) {
   fill_with_junk();
   const auto made = make("nodiscard,itable_init=discard");
   ASSERT_EQ(made.status, 0) << made.err;
-  // Debian's mke2fs has no itable_init, so mke2fs-lazy does the work.
+  // Debian's mke2fs has no option itable_init, so mke2fs-lazy does the work itself.
   EXPECT_NE(made.out.find("mke2fs-lazy: done by mke2fs-lazy\n"), std::string::npos) << made.out;
   expect_clean();
   const Seen seen = look_at(path_);
@@ -117,8 +117,8 @@ TEST_F(Mke2fsLazy, DiscardGivesBlocksBack) {
   EXPECT_LT(allocated(), kSize - kTablesAndJournal + (1u << 20)) << "tables and journal are holes";
 }
 
-// mke2fs zeroes the blocks of the first inodes, and then copies files. So old data can follow the
-// inodes of these files.
+// mke2fs zeroes the table blocks of the first inodes, and then copies files. So old data can follow
+// the inodes of these files in the table.
 TEST_F(Mke2fsLazy, UnusedInodesBesideUsedOnesAreZero) {
   fill_with_junk();
   const std::string root = dir_.file("root");
@@ -136,7 +136,7 @@ TEST_F(Mke2fsLazy, UnusedInodesBesideUsedOnesAreZero) {
   EXPECT_EQ(seen, 1) << "the shape has a block that is used in part";
 }
 
-// A program that reads a copy of the descriptors finds the same flags.
+// The copies of the descriptors must have the same flags as the primary descriptors.
 TEST_F(Mke2fsLazy, CopiesHaveTheSameFlags) {
   const auto expect_same = [this](const std::string& keys) {
     fill_with_junk();
@@ -149,7 +149,7 @@ TEST_F(Mke2fsLazy, CopiesHaveTheSameFlags) {
       for (std::size_t i = 0; i < copy.flags.size(); ++i)
         EXPECT_EQ(copy.flags[i], groups[copy.first_group + i].flags) << keys << " " << i;
   };
-  // mke2fs discards first, and sets all flags in the copies.
+  // Here mke2fs first discards the device, and then sets all flags in the copies.
   expect_same("itable_init=lazy");
   expect_same("nodiscard,itable_init=zero");
 }
@@ -171,8 +171,8 @@ TEST_F(Mke2fsLazy, ProbeWritesOnlyTheTablesThatAreNotZero) {
   expect_clean();
 }
 
-// Debian 12's mke2fs does not check the storage: it flags tables of old data as zero, and e2fsck
-// accepts them.
+// If told that the storage is zeroed, Debian 12's mke2fs does not check it: it flags tables with
+// old data as zero, and e2fsck accepts this.
 TEST_F(Mke2fsLazy, StockBelievesWhatPrezeroedRefuses) {
   fill_with_junk();
   ASSERT_EQ(
@@ -289,7 +289,7 @@ TEST_F(Mke2fsLazy, OnADeviceWithOldData) {
   EXPECT_EQ(test::run({"e2fsck", "-fn", loop.path()}).status, 0);
 }
 
-// mke2fs-lazy must not even start mke2fs.
+// If the image is in use, mke2fs-lazy must not even start mke2fs.
 TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
   const Words make = {"-q", "-F", "-t", "ext4", "-E", "itable_init=zero", path_};
   ASSERT_EQ(lazy({"-q", "-t", "ext4", "-E", "itable_init=zero", path_, "32M"}).status, 0);

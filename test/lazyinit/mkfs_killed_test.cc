@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Kills mke2fs-lazy and its mke2fs at every system call. Afterwards there must be no file system,
-// or a file system whose journal has no old data.
+// Kills mke2fs-lazy, or the mke2fs that it runs, at every system call. Afterwards the image must
+// have no file system, or one whose journal has no old data.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ std::vector<Call> calls_in(const std::string& log) {
     const std::string name = line.substr(0, line.find('('));
     const bool is_call =
         name.size() < line.size() && std::isalpha(static_cast<unsigned char>(name[0])) != 0;
-    if (!is_call || name == "execve") continue;  // the program has not started yet
+    if (!is_call || name == "execve") continue;  // before execve, the program does not run yet
     calls.push_back({name, ++counts[name]});
   }
   return calls;
@@ -56,7 +56,8 @@ class MkfsKilled : public MkfsTest {
     fs::resize_file(junk_, 16u << 20);
   }
 
-  // Runs mke2fs-lazy, with `strace_words` before its own command or before mke2fs's.
+  // Runs mke2fs-lazy. Puts `strace_words` before its command or before the command of mke2fs,
+  // depending on the victim.
   test::Outcome make_under(const Words& strace_words, Victim victim, const std::string& device,
                            const std::string& keys) {
     Words words = {"strace"};
@@ -75,7 +76,8 @@ class MkfsKilled : public MkfsTest {
     return test::run(words);
   }
 
-  // mke2fs holds the lock of mke2fs-lazy, and survives it when that is killed.
+  // Waits until mke2fs has ended. It inherits the lock of mke2fs-lazy, and continues to run when
+  // mke2fs-lazy is killed.
   void wait_for_the_last() {
     const Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(::flock(fd.get(), LOCK_EX), 0);
@@ -128,7 +130,7 @@ TEST_F(MkfsKilled, NorWhenMke2fsIs) {
   EXPECT_EQ(old_journals(Victim::mke2fs, "nodiscard,itable_init=zero"), 0);
 }
 
-// Shows that the cases above can detect old journal blocks.
+// Shows that the cases above can detect old journal blocks: with lazy_journal_init=1, they occur.
 TEST_F(MkfsKilled, AWordOnTheJournalIsTakenAtItsOwnRisk) {
   EXPECT_GT(old_journals(Victim::mke2fs_lazy, "nodiscard,lazy_journal_init=1,itable_init=zero"), 0);
 }

@@ -16,7 +16,7 @@ MkfsOptions parsed(const Words& words) {
   return options.ok() ? *options : MkfsOptions{};
 }
 
-// An old file does not read as zeros, but zeros that are written to it last.
+// An old file does not read as zeros, but zeros that are written to it stay.
 constexpr Storage kOldFile = {.reads_as_zeros = false, .zeros_last = true};
 constexpr Storage kNewFile = {.reads_as_zeros = true, .zeros_last = true};
 constexpr Storage kDevice = {.reads_as_zeros = false, .zeros_last = false};
@@ -79,7 +79,8 @@ TEST(MkfsOptions, EveryKeyThatIsCompletedIsTaken) {
   }
 }
 
-// mke2fs 1.47.4 uses every list, 1.47.0 only the last one. Both read a single list in the same way.
+// If -E is given several times, mke2fs 1.47.4 uses every list, but 1.47.0 only the last one. Both
+// read a single list in the same way.
 TEST(MkfsOptions, ListsBecomeOne) {
   EXPECT_EQ(handed_on({"-E", "stride=4", "-q", "-E", "itable_init=probe,nodiscard", "x"}),
             (Words{"-q", "-E", "stride=4,nodiscard," + kLazy, "x"}));
@@ -90,8 +91,8 @@ TEST(MkfsOptions, ListsBecomeOne) {
             (Words{"-E", "stride=4", "x"}));
 }
 
-// If everything reads as zeros, mke2fs need not allocate the journal's blocks. Otherwise it zeroes
-// the journal before the file system exists.
+// If the storage reads as zeros, mke2fs need not write the journal. Otherwise it zeroes the journal
+// before the file system exists.
 TEST(MkfsOptions, TheJournalIsLeftWhereAllIsZero) {
   MkfsOptions options = parsed({"-E", "itable_init=zero", "x"});
   ASSERT_TRUE(add_for_storage(options, kNewFile).ok());
@@ -137,7 +138,7 @@ TEST(MkfsOptions, WhatIsBelievedIsNotDiscardedFirst) {
   EXPECT_EQ(handed_on({"-E", "itable_init=zero", "x"}, kDevice), (Words{"-E", kLazy, "x"}));
 }
 
-// systemd-repart and osbuild give lazy_itable_init to every mke2fs.
+// systemd-repart and osbuild pass lazy_itable_init to every mke2fs.
 TEST(MkfsOptions, WhatIsMadeReadableIsNotDiscarded) {
   for (const std::string init : {"zero", "write", "probe"})
     EXPECT_EQ(handed_on({"-E", fmt::format("itable_init={},write_unreadable", init), "x"}),

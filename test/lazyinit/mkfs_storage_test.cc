@@ -49,7 +49,7 @@ TEST_F(MkfsStorage, IsLookedAt) {
   EXPECT_FALSE(look_at_storage("/dev/null").zeros_last);
 }
 
-// The device discards, but its zeros may not last.
+// The device supports discard, but zeros that come from a discard may not last.
 TEST_F(MkfsStorage, WhatIsBelievedIsNotDiscarded) {
   fill_with_junk();
   const test::LoopDevice below(path_);
@@ -74,7 +74,8 @@ TEST_F(MkfsStorage, WhatIsBelievedIsNotDiscarded) {
   EXPECT_NE(trusted.out.find("0 tables zeroed, 8 found zero"), std::string::npos) << trusted.out;
 }
 
-// A copy without holes includes every table and the journal.
+// Copies the data of the file without its holes. The copy must still have every table and the
+// journal.
 TEST_F(MkfsStorage, WrittenTablesAreNoHoles) {
   const std::string copy = dir_.file("copy");
   for (const std::string init : {"zero", "write"}) {
@@ -83,7 +84,7 @@ TEST_F(MkfsStorage, WrittenTablesAreNoHoles) {
         lazy({"-q", "-t", "ext4", "-b", "1024", "-E", "itable_init=" + init, path_, "64M"}).status,
         0);
     fill_with_junk(copy);
-    // cp --sparse would look for zeros; this copies data and leaves out only holes.
+    // cp --sparse would also leave out zeros that are data. This program leaves out only holes.
     ASSERT_EQ(test::run({"python3", "-c", R"(
 import os, sys
 a = os.open(sys.argv[1], os.O_RDONLY); b = os.open(sys.argv[2], os.O_WRONLY)
@@ -104,8 +105,8 @@ except OSError: pass)",
   expect_clean();
 }
 
-// mke2fs punches the old contents of a file, and zeroes the journal in a way that allocates its
-// blocks again.
+// mke2fs punches out the old contents of a file. Then it zeroes the journal, which allocates the
+// journal's blocks again.
 TEST_F(MkfsStorage, AnOldFileBecomesSparse) {
   fill_with_junk();
   ASSERT_EQ(make("itable_init=zero", {"-q", "-t", "ext4", "-b", "1024", "-J", "size=16"}).status,
@@ -115,8 +116,8 @@ TEST_F(MkfsStorage, AnOldFileBecomesSparse) {
   EXPECT_LT(allocated(), 2u << 20);
 }
 
-// The tables of a flex group are zeroed by one request. Setting flags needs one sync before and one
-// after.
+// One request zeroes all tables of a flex group. One sync is needed before the flags are set, and
+// one after.
 TEST_F(MkfsStorage, NeighboursAreOneRequest) {
   std::ofstream(path_).close();
   fs::resize_file(path_, 256ull << 30);

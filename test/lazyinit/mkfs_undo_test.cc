@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The undo file of mke2fs also contains the blocks that mke2fs-lazy overwrites.
+// Tests that mke2fs-lazy also saves the blocks that it overwrites in the undo file of mke2fs.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class MkfsUndo : public MkfsTest {
  protected:
-  // Makes a file system full of data that the test may destroy.
+  // Makes an old file system full of data, which mke2fs-lazy then overwrites.
   void SetUp() override {
     fill_with_junk();
     const std::string tree = dir_.file("tree");
@@ -32,7 +32,7 @@ class MkfsUndo : public MkfsTest {
     fs::create_directory(undo_);
   }
 
-  // Runs mke2fs-lazy with `setting` in the environment, and e2undo.
+  // Runs mke2fs-lazy with `setting` in the environment, and then e2undo.
   void make_and_undo(const std::string& setting, const Words& options, int status = 0) {
     SCOPED_TRACE(setting + " " + options.back());
     Words words = {"env", setting, MKE2FS_LAZY, "-F", "-t", "ext4", "-b", "1024"};
@@ -81,7 +81,7 @@ TEST_F(MkfsUndo, WhereAsked) {
   }
 }
 
-// Ranges that read as zeros are not saved in the undo file, but are still zeroed by the cheapest
+// Ranges that read as zeros are not saved in the undo file. They are zeroed anyway, by the cheapest
 // means.
 TEST_F(MkfsUndo, HoldsNoZeros) {
   fs::resize_file(path_, 0);
@@ -92,11 +92,12 @@ TEST_F(MkfsUndo, HoldsNoZeros) {
   EXPECT_LT(fs::file_size(file_), 4u << 20);
 }
 
-// libext2fs would write beyond the end of a block of keys if the last one is full. In this case
-// mke2fs-lazy writes nothing: it does not initialise the tables, and the undo file stays valid.
+// If the last block of keys in the undo file is full, libext2fs would write beyond its end. In this
+// case mke2fs-lazy writes nothing: it does not initialise the tables, and the undo file stays
+// valid.
 TEST_F(MkfsUndo, AFullBlockOfKeysIsLeftAlone) {
   const std::string padder = dir_.file("mke2fs");
-  // Simulates a mke2fs that has written exactly as many keys as fit into a block.
+  // This mke2fs pretends that it has written exactly as many keys as fit into a block.
   std::ofstream(padder) << "#!/bin/sh\nmke2fs \"$@\" || exit\n"
                            "printf '\\377\\007\\0\\0\\0\\0\\0\\0' |"
                            " dd of="

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests mke2fs-lazy on storage that cannot be read before it was written (unwritten_shim.c).
+// Tests mke2fs-lazy on storage whose blocks cannot be read until they are written
+// (unwritten_shim.c).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ std::string whole(const std::string& path) {
 
 class MkfsUnreadable : public MkfsTest {
  protected:
-  // Makes an image with old data of which no page can be read.
+  // Makes an image with old data. None of its pages can be read.
   void SetUp() override {
     fill_with_junk();
     std::ofstream(map_) << std::string(kSize / kPage, '\0');
@@ -50,8 +51,8 @@ class MkfsUnreadable : public MkfsTest {
     return run_on(device, command);
   }
 
-  // Checks that everything can be read that mkfs, e2fsck or the kernel may read: with the
-  // descriptors, with a copy of them, and all of the journal.
+  // Checks that everything that mkfs, e2fsck or the kernel may read can be read. Runs e2fsck with
+  // the primary descriptors and with a copy of them, and reads the whole journal.
   void expect_readable(const std::string& device, const std::string& block) {
     fs::remove(map_ + ".log");
     const auto fsck = run_on(device, {"e2fsck", "-fn", device});
@@ -182,7 +183,8 @@ TEST_F(MkfsUnreadable, SmallBlocksAreWarnedOf) {
   EXPECT_EQ(make({"-b", "4096", "-E", kZero}, path_).err, "");
 }
 
-// mke2fs asks whether to overwrite a file system. Before that, readable pages must not change.
+// mke2fs asks whether to overwrite a file system. Before the user has answered, readable pages must
+// not change.
 TEST_F(MkfsUnreadable, WhatIsReadableIsLeftUntilMke2fsHasAsked) {
   ASSERT_EQ(stock({"-q", "-F", "-t", "ext4", "-b", "4096", "-E", "nodiscard", path_}).status, 0);
   std::string map(kSize / kPage, '\1');
@@ -192,7 +194,7 @@ TEST_F(MkfsUnreadable, WhatIsReadableIsLeftUntilMke2fsHasAsked) {
   for (const std::size_t page : {5000, 7000}) map[page] = '\0';
   std::ofstream(map_) << map;
   const std::string before = whole(path_);
-  // mke2fs asks only on a terminal, where it gets no answer here.
+  // mke2fs asks only on a terminal, so run it on one. It gets no answer.
   const auto asked = run(
       {"script", "-qec", std::string(MKE2FS_LAZY) + " -q -t ext4 -b 1024 -E " + kZero + " " + path_,
        "/dev/null"});

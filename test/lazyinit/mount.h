@@ -14,9 +14,10 @@
 
 namespace e4r::test {
 
-// A lock that tests of several programs share. A new mount namespace has copies of all mounts. So
-// it can keep a file system mounted that another test has unmounted and then inspects. A test that
-// makes a namespace takes the lock exclusively, like test/record/loop.sh.
+// A lock that tests in several programs share. A new mount namespace has copies of all mounts. So
+// if a test makes a namespace, it can keep a file system mounted that another test has unmounted
+// and wants to inspect. A test that makes a namespace therefore takes this lock exclusively, as
+// test/record/loop.sh does.
 class MountsLock {
  public:
   enum class How : int { shared = LOCK_SH, alone = LOCK_EX };

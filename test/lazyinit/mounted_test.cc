@@ -47,7 +47,8 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
   }
 }
 
-// If `finish` is stopped before the thread is done, it still restores the mount option.
+// If `finish` is stopped before the kernel's thread has zeroed all tables, it must still restore
+// the mount option.
 TEST_F(Mounted, FinishThatIsStoppedPutsTheOptionBack) {
   make("default_1k");
   const LoopDevice loop(path_);
@@ -96,8 +97,8 @@ TEST_F(Mounted, WatchMeasuresUntilNothingIsLeft) {
   EXPECT_TRUE(last.starts_with("0 groups with 0 B left")) << watched.out;
 }
 
-// Tools other than mke2fs make such images, and e2fsck accepts them. Kernels up to at least 6.18
-// flag these tables without having zeroed their last block.
+// Tools other than mke2fs make images whose tables end within a block, and e2fsck accepts them.
+// Kernels up to at least 6.18 flag these tables as zeroed, but do not zero their last block.
 TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   make("default_4k");
   ASSERT_EQ(run({TAKE_INODES, path_, "8"}).status, 0);
@@ -106,7 +107,7 @@ TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   expect_status(tool({"status", path_}), 0, "end within a block");
   expect_status(tool({"verify", path_}), 0, "end within a block");
   const std::string other = copy("other");
-  // The image has a group without unused inodes, for which the kernel reports an error.
+  // The kernel reports an error for a group without unused inodes. This image has such a group.
   ASSERT_EQ(run({TAKE_INODES, other, "0"}).status, 0);
   expect_status(tool({"status", other}), 0, "EXT4-fs error");
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests when mke2fs or tune2fs is run to do the work, and with which options. e2fsprogs/test/both
-// runs the real programs.
+// Tests in which cases mke2fs or tune2fs is run to do the work, and with which options.
+// e2fsprogs/test/both runs the real programs.
 #include "lazyinit/native.h"
 
 #include <gtest/gtest.h>

@@ -101,8 +101,8 @@ TEST(Inventory, CountsRunsAndDraws) {
   EXPECT_EQ(map_of_groups({}, 2), "");
 }
 
-// The work takes 2,500 bytes at 100 bytes per second plus two seconds. The sleep is three times as
-// long plus a tick.
+// The work is 2,500 bytes at 100 bytes per second, plus two seconds. The sleep takes three times as
+// long, plus a tick.
 TEST(Inventory, EstimatesWorkAndSleep) {
   const std::vector<Table> tables = {table(0, true, false, 2500), table(1, true, true, 2500)};
   const ZeroCost cost{100, std::chrono::seconds(2)};
@@ -110,7 +110,7 @@ TEST(Inventory, EstimatesWorkAndSleep) {
   EXPECT_DOUBLE_EQ(estimate(take_inventory(tables), 0, cost).count(), 27);
 }
 
-// On a disk of 30 GiB the kernel needed 145 s. The bytes alone would take 53 s.
+// On a disk of 30 GiB, the kernel needed 145 s. An estimate from the bytes alone would be 53 s.
 TEST(Inventory, EstimatesGroupsAndNotBytesAlone) {
   std::vector<Table> tables;
   for (std::uint32_t i = 0; i < 240; ++i) tables.push_back(table(i, true, false, 2u << 20));

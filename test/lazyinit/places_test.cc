@@ -17,7 +17,7 @@ constexpr int kShift = 1 << 20;
 
 class Places : public ToolTest {
  protected:
-  // Makes a copy of the image after other bytes; returns its path.
+  // Makes a file that has the image at an offset. Returns its path.
   std::string shifted() {
     std::string name = file("shifted");
     std::ofstream(name, std::ios::binary) << std::string(kShift, 'x');
@@ -108,7 +108,8 @@ TEST_F(Places, TablesGiveTheirBlocksBack) {
 TEST_F(Places, ADeviceGivesItsBlocksBack) {
   make("default_1k");
   expect_done(tool({"rearm", path_}));
-  const std::string backing = "punched.img";  // here, since the temporary directory may be tmpfs
+  const std::string backing =
+      "punched.img";  // in this directory, because the temporary one may be on tmpfs
   expect_done(run({"cp", "--sparse=never", path_, backing}));
   const std::string before = run({"stat", "-c", "%b", backing}).out;
   {
@@ -147,8 +148,9 @@ TEST_F(MultipleMountProtection, IsKept) {
             std::string::npos);
 }
 
-// The first two syncs write the MMP mark, the third would be for the tables. Only the user can
-// distinguish a killed run from a running one, so the message asks the user to clear the mark.
+// The run is killed at its third sync: the first two write the MMP mark, and the third would be for
+// the tables. Only the user can know that the run has been killed, so the message asks the user to
+// clear the mark.
 TEST_F(MultipleMountProtection, StopsBesideAChecker) {
   const Outcome killed =
       run({"strace", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",

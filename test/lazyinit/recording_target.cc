@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSector = 512;
 
-// Copies `from` to `to` at `offset`, each sector only if `keep` says so.
+// Copies those sectors of `from` to `to` at `offset` for which `keep` returns true.
 template <class Keep>
 void apply(std::vector<std::byte>& to, std::uint64_t offset, const std::vector<std::byte>& from,
            Keep keep) {
@@ -34,7 +34,7 @@ std::vector<std::byte> RecordingTarget::after_crash(std::size_t operations, Rng&
     if (log_[i].sync) durable = i + 1;
   std::vector<std::byte> disk = start_;
   const std::uint64_t percent = std::vector<std::uint64_t>{0, 100, 50, 10, 90}[rng.below(5)];
-  const bool whole = rng.chance(1, 2);  // whether whole operations are kept or lost, or sectors
+  const bool whole = rng.chance(1, 2);  // keep or lose whole operations, not single sectors
   for (std::size_t i = 0; i < operations; ++i) {
     const bool kept = rng.chance(percent, 100);
     apply(disk, log_[i].offset, log_[i].bytes,

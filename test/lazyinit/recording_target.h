@@ -11,15 +11,15 @@
 
 namespace e4r::test {
 
-// A target in memory that records every write, zeroing and sync in order. It can show the possible
-// contents of a disk after a power failure at any point: everything before the last sync, and any
-// part of the rest, down to single sectors.
+// A target in memory that records every write, zeroing and sync in order. It can compute possible
+// contents of a disk after a power failure at any point: they include everything before the last
+// sync, and any part of the later writes, down to single sectors.
 class RecordingTarget : public MemoryTarget {
  public:
   explicit RecordingTarget(std::vector<std::byte> bytes)
       : MemoryTarget(now_, "recording"), start_(bytes), now_(std::move(bytes)) {}
 
-  // Makes syncs do nothing from now on, to simulate a program that forgets them.
+  // Makes syncs do nothing from now on, to simulate a program that does not sync.
   void forget_syncs() { honest_ = false; }
   // Makes reads of this range fail.
   void spoil(std::uint64_t offset, std::uint64_t length) { spoilt_ = {offset, offset + length}; }

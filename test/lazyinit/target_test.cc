@@ -102,7 +102,8 @@ TEST(Target, WritesWhatItReads) {
   EXPECT_TRUE(target->sync().ok());
 }
 
-// The available means of zeroing, and their effect on tmpfs (which only punches holes) and on ext4.
+// Which means of zeroing are available, and their effect on tmpfs (which can only punch holes) and
+// on ext4.
 struct Case {
   const char* name;
   Means means;
@@ -282,7 +283,7 @@ TEST_F(OnLoop, ARangeThatFitsNoSectorIsWritten) {
   EXPECT_EQ(target->probe(65536 + 1100, 1)->content, Content::data);
 }
 
-// The file of the device loses its second half, so reads of that half fail.
+// The file behind the loop device is cut in half, so reads of the second half fail.
 TEST_F(OnLoop, WhatCannotBeReadIsNotZero) {
   const auto target = opened(loop_->path());
   ASSERT_TRUE(target->zero(0, kSize).ok());

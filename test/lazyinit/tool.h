@@ -20,7 +20,7 @@ namespace e4r::test {
   return run(arguments);
 }
 
-// A case with its own image.
+// A test case with its own image.
 class ToolTest : public testing::Test {
  protected:
   void make(const std::string& shape) { make_lazy_image(path_, lazy_shape(shape)); }
@@ -47,13 +47,13 @@ class ToolTest : public testing::Test {
   std::string path_ = dir_.file("image");
 };
 
-// A case that runs once for each shape of file system.
+// A test case that runs once for each shape of file system.
 class ToolOnShape : public ToolTest, public testing::WithParamInterface<Shape> {
  protected:
   void SetUp() override { make_lazy_image(path_, GetParam()); }
 };
 
-// Returns debugfs's list of the directories: names, inodes, sizes.
+// Returns the directories as debugfs lists them: names, inodes, sizes.
 [[nodiscard]] inline std::string listing(const std::string& path) {
   std::string all;
   for (const char* directory : {"/", "/one", "/two", "/one/deep"})

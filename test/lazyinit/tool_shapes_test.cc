@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests tune2fs-lazy on all geometries: its writes, and the results of e2fsck, dumpe2fs and
-// debugfs.
+// Tests tune2fs-lazy on all shapes of file systems: where it writes, and what e2fsck, dumpe2fs and
+// debugfs then report.
 #include <ext2fs/ext2_fs.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ struct Allowed {
   }
 };
 
-// Primary descriptors and superblock; with `tables` also the unused part of each table.
+// Returns the primary descriptors and the superblock. With `tables`, also returns the unused part
+// of each table.
 Allowed allowed_parts(const std::string& path, bool tables) {
   Allowed allowed{reference_descriptor_blocks(path)};
   if (!tables) return allowed;
@@ -45,7 +46,7 @@ Allowed allowed_for_retraction(const std::string& path) {
   return allowed;
 }
 
-// A cleared flag must not return if a program starts from a copy.
+// A cleared flag must also be cleared in the copies, or it would return when a program uses a copy.
 void expect_no_flag_in_copies(const std::string& path, std::size_t from) {
   for (const DescriptorCopy& copy : reference_descriptor_copies(path))
     for (std::size_t i = 0; i < copy.flags.size(); ++i) {
@@ -166,7 +167,8 @@ TEST_P(OnShape, SetWritesTheSuperblockOnly) {
   expect_clean(path_);
 }
 
-// Stock tune2fs would count no inode as unused, and would assume that every table is zeroed.
+// enable must count unused inodes from the bitmaps. Stock tune2fs counts none, and assumes that
+// every table is zeroed.
 TEST_P(OnShape, EnableCountsUnusedInodesFromTheBitmaps) {
   const std::string before = listing(path_);
   const auto enabled = tool({"enable", path_});
@@ -186,7 +188,7 @@ TEST_P(OnShape, EnableCountsUnusedInodesFromTheBitmaps) {
   EXPECT_TRUE(has_checksums(path_));
   EXPECT_EQ(listing(path_), before);
   expect_clean(path_);
-  // From here on, no program may mistake the contents of the unused parts for inodes.
+  // After enable, no program may take the contents of the unused parts for inodes.
   fill_unused(path_, FillFrom::first_unused_block);
   expect_clean(path_);
   expect_done(tool({"finish", path_}));
@@ -210,9 +212,9 @@ TEST_P(OnShape, DisableLeavesNothingStale) {
   }
 }
 
-// Shows the purpose of disable: with random bytes in the tables, tune2fs 1.47.0 leaves false inodes
-// when it clears metadata_csum. (If it clears only uninit_bg, it zeroes the inodes that are free in
-// the bitmaps.)
+// Shows why disable is needed: if the tables contain random bytes, stock tune2fs 1.47.0 leaves
+// invalid inodes when it clears metadata_csum. (If it clears only uninit_bg, it zeroes the inodes
+// that are free in the bitmaps.)
 class OnChecksummedShape : public ToolOnShape {};
 
 TEST_P(OnChecksummedShape, StockTune2fsLeavesStaleInodes) {

@@ -105,7 +105,7 @@ TEST_F(Tool, DisableRefusesABitmapThatIsDamagedBeforeItWrites) {
 }
 
 // Makes random changes to the superblock and descriptors, with and without corrected checksums. A
-// command must refuse the image, or the result of e2fsck must stay the same.
+// command must either refuse the image, or leave it so that e2fsck reports the same as before.
 TEST_F(Tool, DamagedImagesGetNoWorse) {
   const std::uint64_t seed = 5;
   RecordProperty("seed", std::to_string(seed));
@@ -180,8 +180,8 @@ TEST_F(Tool, UndoRefusesAFileThatIsThereAndWhatItCannotReach) {
 TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   make("default_4k");
   fill_unused(path_, FillFrom::first_unused_block);
-  // Sends the signal when /proc says that it is caught (bit 1 of SigCgt), half a second after the
-  // start of a run that would take several seconds.
+  // The run would take several seconds. The script waits until /proc shows that the program catches
+  // the signal (bit 1 of SigCgt), and half a second longer, and then sends it.
   const auto stopped = run({"bash", "-c",
                             "\"$@\" & pid=$!\n"
                             "until (( 0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 2 )); do\n"
@@ -202,7 +202,7 @@ TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   expect_clean(path_);
 }
 
-// If holes counted, the tables would take hours at this rate.
+// If holes counted, zeroing the tables would take hours at this rate.
 TEST_F(Tool, RateDoesNotCountHoles) {
   make("default_4k");
   expect_done(run({"timeout", "120", TUNE2FS_LAZY, "finish", path_, "--max-rate", "1K"}));
@@ -241,7 +241,7 @@ TEST_F(Tool, MetadataCsumOverStaleTables) {
 
 TEST_F(Tool, MetadataCsumNeedsAnOrphanFileThatIsOne) {
   make("orphan_file");
-  // The last byte of the magic number, from the end of the file's first block.
+  // Change the last byte of the magic number, which is near the end of the file's first block.
   const Outcome where = run({"debugfs", "-R", "bmap <12> 0", path_});
   write_at(path_, std::stoull(where.out) * 1024 + 1024 - 5, {0x55});
   const std::uint64_t hash = fingerprint(path_);
@@ -287,7 +287,7 @@ TEST_F(OnLoop, MountedIsLeftAlone) {
   if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
   for (const auto& command : writing_commands())
     for (const std::string& image : {loop.path(), path_})
-      if (command.front() != "finish" || image == path_)  // for a device, the kernel does the work
+      if (command.front() != "finish" || image == path_)  // on a device, the kernel does this work
         expect_status(tool(on(command, image)), 1, "mounted");
   expect_status(tool({"status", loop.path()}), 0, "is mounted");
 }
@@ -332,8 +332,8 @@ TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
     use_inodes();
     mount.unmount();
     expect_clean(path_);
-    // The next command requires a check after the mount. Timestamps show that only if the check is
-    // in a later second.
+    // The next command needs a file system that was checked after the mount. Timestamps show this
+    // only if the check is in a later second.
     ASSERT_EQ(run({"e2fsck", "-fp", loop.path()}).status, 0);
   }
   EXPECT_EQ(listing(), before);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A library for LD_PRELOAD that makes those parts of a file or block device unreadable that have
-// not been written yet, as with dm-integrity without a wipe. UNWRITTEN=FILE:MAP names the file and
-// its map, which has a byte for each page of FILE: 1 if the page was written. All processes share
-// the map. MAP.log lists the reads that failed.
+// A library for LD_PRELOAD. It simulates a file or block device whose parts are unreadable until
+// they are written, as with dm-integrity without a wipe. UNWRITTEN=FILE:MAP names the file and its
+// map. The map has a byte for each page of FILE, which is 1 if the page was written. All processes
+// share the map. MAP.log lists the reads that failed.
 //
-// A write of a part of an unreadable page fails too, because the page cache would have to read the
-// rest. BLKDISCARD makes whole pages unreadable again. fallocate() writes zeros in all its modes,
-// as on a device. SEEK_DATA finds no holes.
+// A write to part of an unreadable page also fails, because the page cache would have to read the
+// rest of the page. BLKDISCARD makes whole pages unreadable again. fallocate() writes zeros in all
+// its modes, as on a device. SEEK_DATA finds no holes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the checks that storage is already zero: of all of it, or of a sample.
+// Tests how the program checks that storage is already zero: it reads all of it, or a sample.
 #include "lazyinit/verify.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the loop that zeroes tables with very simple tables. crash_test.cc uses real ones.
+// Tests the loop that zeroes tables, on very simple tables. crash_test.cc uses real tables.
 #include "lazyinit/zeroer.h"
 
 #include <gtest/gtest.h>
@@ -158,8 +158,8 @@ TEST_F(Zeroer, NoFlagLiesWhereverPowerFails) {
   }
 }
 
-// Repeats the test above with syncs that do nothing. It must notice flags that reach the disk
-// before their tables.
+// Repeats the test above with syncs that do nothing. Flags can then reach the disk before their
+// tables, and the test must notice it.
 TEST_F(Zeroer, AMissingSyncIsSeen) {
   target_.forget_syncs();
   run({.sync_every = 3 * kPart});

@@ -44,7 +44,7 @@ std::optional<allocator::Request> Account::next_request(const Step& write,
   r.open_for_write = write.writers > 0;
   r.goal = geometry_.first_block(
       static_cast<std::uint32_t>((write.ino - 1) / geometry_.inodes_per_group));
-  // With bigalloc an extent may begin or end inside a cluster.
+  // With bigalloc, an extent may begin or end inside a cluster.
   const auto lacks = [&](std::uint32_t cluster) {
     return (cluster + static_cast<std::uint32_t>(write.ino)) % 3 == 0 ? cluster % ratio : 0;
   };
@@ -137,7 +137,7 @@ std::vector<FreedRun> Account::take(std::uint64_t ino, std::uint32_t at, std::ui
   const std::uint64_t end = std::uint64_t{at} + len;
   auto it =
       pieces.lower_bound(static_cast<std::uint32_t>(std::min<std::uint64_t>(end, UINT32_MAX)));
-  while (it != pieces.begin()) {  // from the last piece to the first
+  while (it != pieces.begin()) {  // goes from the last piece to the first
     --it;
     const auto [first, piece] = *it;
     const std::uint64_t piece_end = std::uint64_t{first} + piece.len;

@@ -19,27 +19,28 @@ struct FreedRun {
   std::uint32_t group = 0, start = 0, len = 0;
 };
 
-// Simulates the part of ext4 above the allocator. It knows the clusters of each file. From these it
-// derives the requests for a write to a range of the file, and the number of clusters that may
-// still be claimed.
+// Simulates the part of ext4 above the allocator. It records the clusters of each file. From these
+// it computes which requests a write to a range of the file makes, and how many clusters can still
+// be claimed.
 class Account {
  public:
   explicit Account(const state::Source& source);
 
-  // Returns the next request for the range of a write, from `from` on, or nothing if the range is
-  // mapped. Like ext4_ext_map_blocks, it requests clusters up to the next mapped one, with a goal
-  // next to the nearest mapped one.
+  // Returns the next request for the part of a write's range that begins at `from`, or nothing if
+  // all of it is mapped. Like ext4_ext_map_blocks, it requests clusters up to the next mapped one,
+  // with a goal next to the nearest mapped one.
   [[nodiscard]] std::optional<allocator::Request> next_request(const Step& write,
                                                                std::uint32_t from) const;
   [[nodiscard]] allocator::Request metadata_request(const Step& step) const;
-  // Returns the length of the request that can be claimed. The length is halved until there are
-  // enough free clusters (ext4_claim_free_clusters; the guest runs as root). 0 means refused.
+  // Returns the length for which the request can claim clusters. Halves the requested length until
+  // there are enough free clusters (ext4_claim_free_clusters; the guest runs as root). 0 means that
+  // the request is refused.
   [[nodiscard]] std::uint32_t claimed(const allocator::Request& request) const;
   // Records an allocation. `logical` is its block in the file, or nothing for metadata.
   void put(std::uint64_t ino, std::optional<std::uint32_t> logical,
            const allocator::Decision& decision);
-  // Removes a range of a file, or its metadata, and returns its clusters. They are in the order in
-  // which a truncate frees them, and each run lies inside a group.
+  // Removes a range of a file, or its metadata, and returns the clusters as runs. The runs are in
+  // the order in which a truncate frees them. Each run lies inside one group.
   [[nodiscard]] std::vector<FreedRun> take(std::uint64_t ino, std::uint32_t at, std::uint32_t len);
   [[nodiscard]] std::vector<FreedRun> take_metadata(std::uint64_t ino);
 

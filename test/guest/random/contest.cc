@@ -29,7 +29,7 @@ std::string text(const Decision& d, std::optional<std::uint64_t> considered) {
                      d.block, d.len, considered ? std::to_string(*considered) : "unknown");
 }
 
-// Lists the facts that differ between two decisions; empty if they agree.
+// Lists the facts that differ between two decisions. The list is empty if they agree.
 std::string differing(const Decision& a, const Decision& b) {
   std::string out;
   const auto add = [&](bool differs, const char* name) {
@@ -53,7 +53,7 @@ std::string differing(const Decision& a, const Decision& b) {
   return out;
 }
 
-// Runs one life on both sides, until they differ.
+// Runs one life on the model and on the other side, until they differ.
 class Contest {
  public:
   Contest(const StartImage& image, const Sides& sides, const Shape& shape, Other other)
@@ -135,7 +135,7 @@ class Contest {
     if (!verdict_.parted) account_.put(step.ino, std::nullopt, decision);
   }
 
-  // Returns the model's decision. The other side's decision may come later.
+  // Makes the request on both sides. Returns the model's decision; the other side may answer later.
   Decision decide(const Request& request) {
     ++verdict_.decisions;
     Request claimed = request;
@@ -153,12 +153,12 @@ class Contest {
     return asked.ours;
   }
 
-  // Compares the other side's next answer with the oldest request that it has not answered.
+  // Compares the other side's next answer with the model's answer to the oldest unanswered request.
   void judge(const Decision& theirs, std::optional<std::uint64_t> looks) {
     const Asked asked = asked_.front();
     asked_.pop_front();
     Decision ours = asked.ours;
-    // A request that is refused before it reaches the allocator has no result to compare.
+    // If a request is refused before it reaches the allocator, its normalised goal is not compared.
     if (asked.turned_away) ours.orig = theirs.orig;
     std::string what = differing(ours, theirs);
     if (looks && asked.considered != looks)
@@ -193,7 +193,7 @@ class Contest {
     both([&](Decider& side) { side.retune(tunables); });
   }
 
-  // Reads a batch of bitmaps, like a thread that needs a missing buddy but allocates nothing.
+  // Reads a batch of bitmaps, as a thread does that needs a missing buddy but allocates nothing.
   void load(std::uint32_t group) {
     const state::FsState& state = model_.state();
     if (group >= state.group_count() || !state.group(group).need_init) return;
@@ -215,7 +215,7 @@ class Contest {
     if (account == nullptr) return;
     compare_stats(account->mb_stats);
     for (std::uint32_t group = 0; group < model_.state().group_count(); ++group)
-      model_.load_group(group);  // like a read of mb_groups
+      model_.load_group(group);  // as a read of mb_groups does
     const auto groups = stats::parse_mb_groups(account->mb_groups);
     if (!groups.ok()) return part(step_, "mb_groups", "", "", groups.error().message);
     const auto compared = stats::compare_mb_groups(*groups, model_.state());
@@ -223,7 +223,7 @@ class Contest {
   }
 
   void compare_stats(const std::string& mb_stats) {
-    // Up to 5.10.180 the kernel has no such file.
+    // Kernels up to 5.10.180 have no mb_stats.
     if (mb_stats.empty() && model_.policy().kernel.stats == allocator::StatNames::none) return;
     const auto parsed = stats::parse_mb_stats(mb_stats);
     if (!parsed.ok()) return part(step_, "mb_stats", "", "", parsed.error().message);
@@ -250,7 +250,7 @@ class Contest {
   struct Asked {
     std::size_t step;
     std::uint64_t number;
-    bool turned_away;  // no clusters could be claimed for it
+    bool turned_away;  // no clusters could be claimed
     Request request;
     Decision ours;
     std::optional<std::uint64_t> considered;

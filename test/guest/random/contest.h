@@ -15,8 +15,8 @@
 
 namespace e4r::test::random {
 
-// Receives the decisions of the other side in order, each with the number of groups considered so
-// far.
+// Receives the decisions of the other side in order. `considered` is the number of groups that it
+// has considered so far.
 using Heard =
     std::function<void(const allocator::Decision&, std::optional<std::uint64_t> considered)>;
 
@@ -27,7 +27,7 @@ struct Other {
   // allocate() returns them.
   std::function<void(Heard)> run_ahead;
 };
-// Makes the other side. If `loaded`, every buddy is loaded.
+// Makes the other side. With `loaded`, every buddy is loaded.
 using MakeOther = std::function<Result<Other>(const StartImage& image, bool loaded)>;
 
 struct Sides {
@@ -37,7 +37,7 @@ struct Sides {
 
 // The first difference between two deciders.
 struct Parting {
-  std::size_t step = 0;        // the step of the life; one past the last step means at the end
+  std::size_t step = 0;        // index of the step; the number of steps means after the last step
   std::uint64_t decision = 0;  // counted from 1
   std::string what;            // the facts that differ
   std::string request;         // empty if the difference appeared at the end

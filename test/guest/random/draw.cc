@@ -78,7 +78,8 @@ Shape draw_shape(Rng& rng) {
   std::uint32_t clusters = most;
   if (rng.chance(2, 3)) s.group_clusters = clusters = 8 * some(rng, most / 8 - 32) + 256;
   s.groups = rng.chance(1, 8) ? small(rng, 60, 300) : small(rng, 1, 40);
-  // A journal takes at least 1,024 blocks, and mke2fs makes none of less than one megabyte.
+  // A journal has at least 1,024 blocks, and mke2fs does not make a journal of less than one
+  // megabyte.
   const std::uint64_t all = std::uint64_t{s.groups} * clusters;
   s.journal = rng.chance(2, 3) && all > 12000;
   s.short_by = rng.chance(1, 2) ? static_cast<std::uint32_t>(rng.below(clusters / 2)) : 0;
@@ -95,7 +96,8 @@ Shape draw_shape(Rng& rng) {
   if (rng.chance(1, 3)) s.tunables.push_back(fmt::format("mb_optimize_scan={}", rng.below(2)));
   if (rng.chance(1, 6)) {
     s.tunables.push_back(fmt::format("mb_stripe={}", some(rng, 256) + 1));
-    // Without this, mke2fs's stripe decides the value, which can be too large for the kernel.
+    // Otherwise the kernel derives the value from mke2fs's stripe, and it can be too large for the
+    // kernel.
     s.tunables.push_back(
         fmt::format("mb_group_prealloc={}", rng.between(1, std::min(clusters, 700u))));
   }
@@ -105,7 +107,7 @@ Shape draw_shape(Rng& rng) {
 
 namespace {
 
-// Draws the steps. Knows the sizes of the files, but not their blocks.
+// Draws the steps. Keeps track of the sizes of the files, but not of their blocks.
 class Steps {
  public:
   Steps(Rng& rng, const state::Source& source)
@@ -150,7 +152,7 @@ class Steps {
     kActions
   };
   struct File {
-    std::uint32_t end = 0;    // the first cluster after the last one
+    std::uint32_t end = 0;    // the cluster after the last one
     std::uint64_t size = 0;   // bytes
     std::uint64_t holds = 0;  // clusters, approximately
   };

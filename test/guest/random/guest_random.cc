@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Runs random lives of random file systems through the model and a kernel's code until they differ
-// or the number of decisions is reached (test/guest/random.sh). Lives are numbered from --seed S
-// on. The same number gives the same life on every machine.
+// or the number of decisions is reached (test/guest/random.sh). The numbers of the lives begin with
+// --seed S. The same number gives the same life on every machine.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -25,7 +25,7 @@ namespace {
 struct Options {
   std::string kernel, model, case_file;
   std::uint64_t seed = 1, decisions = 100000, steps = 0, lives = UINT64_MAX, tries = 1500;
-  std::uint64_t partings = 1;  // number of differences to find before the end
+  std::uint64_t partings = 1;  // number of differences to find before the program ends
   std::uint64_t progress = 0;  // if not 0, print a line for each life
 };
 
@@ -97,7 +97,8 @@ Result<Sides> sides_of(const Options& options) {
   return out;
 }
 
-// Keeps the image of the last shape, since most lives that are tried differ only in their steps.
+// Keeps the image of the last shape, because most of the lives that are tried differ only in their
+// steps.
 class Holder {
  public:
   explicit Holder(const Sides& sides) : sides_(sides) {}
@@ -130,7 +131,7 @@ void print(const Life& life, const Verdict& verdict) {
   std::fflush(stdout);
 }
 
-// Prints the shortest life with a difference in the same facts.
+// Prints the shortest life that shows a difference in the same facts.
 Status report(const Life& life, const Verdict& found, const Sides& sides, const Options& options) {
   Holder holder(sides);
   Life start = life;
@@ -149,7 +150,7 @@ Status report(const Life& life, const Verdict& found, const Sides& sides, const 
 
 Result<Life> draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
   constexpr int kShapes = 100;  // mke2fs refuses some shapes
-  Rng rng(Rng(seed).next());    // neighbouring seeds would share most draws of one stream
+  Rng rng(Rng(seed).next());    // without this, neighbouring seeds would share most draws
   Life life;
   for (int tried = 1;; ++tried) {
     life.shape = draw_shape(rng);

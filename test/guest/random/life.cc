@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Step::Kind;
 
-// The names and members of numbers. Writing and reading use the same list.
+// A numeric field: its name in the text and its member. Writing and reading use the same list.
 template <class Of>
 struct NumberField {
   std::string_view name;

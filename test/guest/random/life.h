@@ -13,7 +13,8 @@
 // differ, the life is printed as text, which --case reads (test/guest/random.sh).
 namespace e4r::test::random {
 
-// The file system at its start. 0 means mke2fs's default, except where a comment says otherwise.
+// The file system at its start. 0 means the default of mke2fs, unless a comment gives another
+// meaning.
 struct Shape {
   std::uint32_t groups = 8;
   std::uint32_t block_size = 4096;   // bytes
@@ -33,8 +34,8 @@ struct Shape {
   std::vector<std::string> tunables;                        // NAME=VALUE, set at the mount
 };
 
-// One step. Ranges of files are in clusters. The rest of a request follows from the file's state at
-// that time (Account), so a life remains valid when steps are left out.
+// One step. Ranges of files are in clusters. The rest of a request is computed from the file's
+// state at that time (Account), so a life remains valid if steps are left out.
 struct Step {
   enum class Kind : std::uint8_t {
     write,          // ino, at, len, flags, size, writers, cpu: as many requests as the range needs
@@ -52,8 +53,8 @@ struct Step {
   Kind kind = Kind::write;
   std::uint64_t ino = 0;
   std::uint32_t at = 0, len = 0;
-  std::uint32_t flags = 0;  // mb::, of the request
-  std::uint64_t goal = 0;   // block; 0 in a write means next to the file's other blocks
+  std::uint32_t flags = 0;  // flags of the request (mb::)
+  std::uint64_t goal = 0;   // a block; 0 in a write: next to the file's other blocks
   std::uint64_t size = 0;   // bytes in the file
   std::uint32_t writers = 0;
   std::uint32_t cpu = 0;
@@ -68,7 +69,7 @@ struct Life {
 // One line for the shape and one for each step.
 [[nodiscard]] std::string to_text(const Life& life);
 [[nodiscard]] std::string to_text(const Step& step);
-// The Error names the line.
+// The Error names the invalid line.
 [[nodiscard]] Result<Life> parse_life(std::string_view text);
 
 }  // namespace e4r::test::random

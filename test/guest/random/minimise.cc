@@ -32,7 +32,7 @@ class Minimiser {
     return true;
   }
 
-  // Leaves out half of the steps, then quarters, down to single steps.
+  // Tries to leave out half of the steps, then quarters, and so on down to single steps.
   bool drop_steps() {
     const std::size_t before = life_.steps.size();
     for (std::size_t size = std::max<std::size_t>(before / 2, 1); left_ > 0;) {

@@ -154,7 +154,8 @@ TEST_F(AccountTest, WhatIsFreedComesInRunsTheLastFirst) {
 
 TEST_F(AccountTest, ARequestIsHalvedUntilThereIsRoomForIt) {
   Account account(image_->source());
-  // 8 groups of 4 KiB blocks: 2 % would be more than the maximum of 4,096.
+  // The file system has 8 groups of 4 KiB blocks. 2 % of it is more than 4,096 clusters, the
+  // maximum that is reserved.
   const std::uint64_t kept = 4096;
   account.put(13, std::nullopt, given(1, static_cast<std::uint32_t>(account.free() - kept - 100)));
   allocator::Request request;
@@ -214,7 +215,8 @@ TEST(RandomContest, AModelDoesNotPartFromItself) {
   EXPECT_GT(decisions, 500u);
 }
 
-// A difference between two policies must be found, minimised, and found again in the printed life.
+// A difference between two policies must be found and minimised, and the printed life must show it
+// again.
 TEST(RandomContest, TwoModelsPartAndTheShortestLifeStillShowsIt) {
   const Sides sides = models("linux-7.3", "legacy");
   for (std::uint64_t seed = 1;; ++seed) {
