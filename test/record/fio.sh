@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the requests that fio jobs make on this machine's own kernel with those of `replay --workload` for the same
-# job file. Records each job on a loop device, on a new file system and on one with much small free space, then replays
-# the job file on the start image of the recording.
+# Compares the requests that fio jobs make on this machine's own kernel with the requests of `replay --workload` for the
+# same job file. Records each job on a loop device, once on a new file system and once on a file system with many small
+# free extents. Then replays the job file on the start image of the recording.
 #   fio.sh E4REPLAY [TABLE]
 # Prints a row for each job. Writes the table of docs/results/workload.md to the file TABLE. Fails if a figure differs
-# by more than that page says.
+# by more than that page permits.
 set -euo pipefail
 # shellcheck source=test/record/loop.sh
 . "$(dirname "${BASH_SOURCE[0]}")/loop.sh"
@@ -34,7 +34,7 @@ job small-direct rw=write bs=16k size=5m nrfiles=80 numjobs=4 direct=1
 job fsync rw=write bs=32k size=8m fsync=4
 job read rw=randread bs=16k size=64m
 
-# Makes small pieces of free space: files of 4 to 256 KiB fill 1 GiB, and three of five are removed.
+# Makes small free extents: fills 1 GiB with files of 4 to 256 KiB, and removes three of five files.
 cat >pieces <<'PIECES'
 import os, sys
 os.chdir(sys.argv[1])
@@ -57,7 +57,7 @@ python3 pieces "$fs"
 umount "$fs"
 cp --sparse=always "$work/disk" old
 
-# figures DOCUMENT RUN: prints requests for data, their blocks, extents per file, groups considered, search steps
+# figures DOCUMENT RUN: prints the requests for data, their blocks, extents per file, groups considered, search steps
 figures() {
     jq -r "$2"' | [.requests - .metadata_requests, .files.extents, .files.avg_extents, .groups_considered,
         .mb_stats.extents_scanned] | map(. * 100 | round / 100) | @tsv' "$1"
@@ -76,7 +76,7 @@ beyond() {
 wrong=
 for disk in new old; do
     for name in "${jobs[@]}"; do
-        blkdiscard "$loop" # so that only data needs to be copied
+        blkdiscard "$loop" # so that only data must be copied
         dd if=$disk of="$loop" bs=1M conv=sparse status=none
         mount "$loop" "$fs"
         record "$fs" -o "$disk-$name.e4c" -- sh -c \

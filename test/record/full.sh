@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Keeps a file system of this machine's own kernel almost full, as the programs of docs/studies/full.md do, and compares
-# the files' extents and the free extents with those of models.
-#   full.sh E4REPLAY [PERCENT]    PERCENT: how full the file system is kept, default 95
-# Prints a row for each program. Takes minutes, and writes 20 GiB.
+# Runs the programs of docs/studies/full.md, which keep a file system almost full, on this machine's own kernel.
+# Compares the extents of the files and the free extents with those of models.
+#   full.sh E4REPLAY [PERCENT]    PERCENT: how full the programs keep the file system (default: 95)
+# Prints a row for each program. Takes several minutes, and writes 20 GiB.
 set -euo pipefail
 study=$(realpath "$(dirname "$0")/../../docs/studies/full.py") player=$(realpath "$(dirname "$0")/player.py")
 percent=${2:-95}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ages a mounted file system of this machine's own kernel by punching holes, with the operations that `age --profile
-# punch` draws, and compares the free space with that of the model.
+# Ages a file system that this machine's own kernel has mounted by punching holes, with the operations that `age
+# --profile punch` draws. Compares its free space with the model's.
 #   holes.sh E4REPLAY
-# Runs with blocks of 4 KiB and with bigalloc. Prints histograms. Fails if the free extents of kernel and model differ
-# by more than a tenth.
+# Runs with blocks of 4 KiB, and with bigalloc. Prints histograms. Fails if kernel and model differ by more than a tenth
+# in their free extents.
 set -euo pipefail
 player=$(realpath "$(dirname "$0")/player.py")
 # shellcheck source=test/record/loop.sh
@@ -13,7 +13,7 @@ command -v python3 >/dev/null || skip "no python3"
 choose_policy
 
 # free_extents IMAGE: prints the length of each free extent in KiB, from the free blocks that dumpe2fs lists.
-# (e2freefrag is wrong for bigalloc.) dumpe2fs names clusters by their first blocks.
+# (e2freefrag prints wrong numbers for bigalloc.) dumpe2fs names a cluster by its first block.
 free_extents() {
     local cluster
     cluster=$(dumpe2fs -h "$1" 2>/dev/null | sed -n 's/^Cluster size: *//p')

@@ -37,7 +37,7 @@ Event closing(EventKind kind, const Event& of, std::uint64_t ns, std::uint16_t c
   return e;
 }
 
-// Returns the input that the BPF program records at that event, a little later.
+// Returns the input that the BPF program records for that event, a little later than the event.
 e4r_input seen_at(const Event& event) {
   const bool is_request = event.kind == EventKind::request_blocks;
   e4r_input in = {};
@@ -76,7 +76,7 @@ TEST(InputJoin, GivesRequestsTheirInputs) {
   EXPECT_EQ(join.missed(), 0u);
 }
 
-// Events and inputs may both be lost. The remaining ones must still match.
+// Events and inputs may both be lost. The remaining events and inputs must still be matched.
 TEST(InputJoin, SurvivesLossesOfEitherSide) {
   std::vector<Event> all;
   for (std::uint64_t i = 0; i < 200; ++i) all.push_back(request(1000 * i, 0, 1, 12 + i % 3, i));
@@ -134,8 +134,8 @@ TEST(InputJoin, KeepsTheGoalBeforeTrimming) {
   EXPECT_EQ(events[2].orig_goal_len, 0u) << "a preallocation's event has none";
 }
 
-// A thread makes a request on one CPU but uses the locality group of another CPU, from which it was
-// moved.
+// A thread makes a request on one CPU, but uses the locality group of the CPU on which it ran
+// before.
 TEST(InputJoin, FindsTheLocalityGroupsCpu) {
   InputJoin join;
   const auto ask = [&](std::uint64_t ns, std::uint16_t cpu, std::uint16_t closed_on,
@@ -160,8 +160,8 @@ TEST(InputJoin, FindsTheLocalityGroupsCpu) {
   EXPECT_EQ(ask(7000, 1, 1, 0), 1) << "the file's own";
 }
 
-// On a busy machine a thread is often moved between its choice of the group and the end of its
-// search. Here all searches end on CPU 0.
+// On a busy machine, a thread often moves to another CPU between its choice of the locality group
+// and the end of its search. Here all searches end on CPU 0.
 TEST(InputJoin, BelievesTheCpuOfTheRequest) {
   InputJoin join;
   for (std::uint64_t ns = 1000; ns < 9000; ns += 1000) {

@@ -28,7 +28,7 @@ if grep -E '^  - (no |neither |preallocations |blocks are freed)' info.out; then
 fi
 ok "trace info misses nothing in it"
 
-# FITRIM skips groups that it has already trimmed, in the recording or earlier.
+# Trim before the recording begins, because FITRIM skips groups that it has already trimmed.
 fstrim "$fs"
 record "$fs" -o trimmed.e4c --no-progress -- \
     sh -c 'fstrim "$1" && ./busy "$1" 3000 60 && fstrim "$1" && fstrim -m 1M "$1" && fstrim "$1"' - "$fs" \
@@ -38,7 +38,7 @@ awk '$1 == "issued" && $2 > 0 && $2 == $3 { same = 1 } END { exit !same }' trimm
     bad "what FITRIM sent: $(grep -A3 ^discards trimmed.out)"
 ok "what FITRIM sent, $(awk '$1 == "issued" { print $2 }' trimmed.out) discards, is what the model sends"
 
-# Reads a capture while it grows, under a name with terminal control characters.
+# Reads a capture while it grows. Its name has terminal control characters.
 hostile=$'\033[2J\n.e4c'
 "$e4replay" record --max-freeze 60s "$fs" -o "$hostile" --no-progress --for 600s 2>hostile.out &
 recorder=$!
@@ -65,7 +65,8 @@ as_before
 "$e4replay" info timed.e4c | grep -q 'the time was up' || bad "--for"
 ok "for a time, after --settle"
 
-# Each request has its file's size if a BPF program can be loaded. Otherwise the recorder says so and continues.
+# If a BPF program can be loaded, each request has the size of its file. Otherwise the recorder reports that, and
+# continues.
 record "$fs" -o full.e4c --events full --no-progress -- ./busy "$fs" 400 200 2>full.out
 as_before
 "$e4replay" trace convert full.e4c full.txt >/dev/null
@@ -106,7 +107,8 @@ for signal in INT TERM HUP; do
 done
 ok "signals end a recording as a person would"
 
-# Kills a recorder at twenty moments, from its first steps to the middle of the recording, while a writer runs.
+# While a writer runs, kills a recorder at twenty different moments, from its first steps to the middle of the
+# recording.
 ./busy "$fs" 5000 2000 &
 writer=$!
 for ((i = 0; i < 20; i++)); do

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced, with the script's arguments, by scripts that record on this machine's own kernel. Sets e4replay, work (the
 # working directory), fs (a mounted ext4 of 1 GiB), loop (its device) and tracing. Exits with status 77 without root,
-# loop devices or ext4 events. Only the script sees its mounts, and they disappear when it ends.
+# loop devices or ext4 events. The mounts exist only in the script's namespace, and disappear when it ends.
 skip() { echo "${0##*/}: $*" >&2 && exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 if [ -z "${E4R_OWN_MOUNTS:-}" ]; then
-    # The new namespace has copies of all mounts. The lock waits for tests that have mounted something until they have
-    # unmounted it (MountsLock in test/lazyinit/mount.h).
+    # The new namespace has copies of all mounts. So take this lock, which waits until other tests have unmounted what
+    # they mounted (MountsLock in test/lazyinit/mount.h).
     exec 9>>"${TMPDIR:-/tmp}/e4r-test-mounts"
     flock 9
     unshare --mount true 2>/dev/null || skip "cannot have mounts of its own"
@@ -20,7 +20,7 @@ tracing=/sys/kernel/tracing
 modprobe ext4 2>/dev/null || true
 [ -d $tracing/events/ext4/ext4_mballoc_alloc ] || skip "this kernel has no events of ext4"
 
-# Remove what killed recorders have left. With the same loop device, this test would take it for its own.
+# Remove what killed recorders have left. If they used the same loop device, this test would take it for its own.
 "$e4replay" record --clean >/dev/null 2>&1 || true
 
 work=$(mktemp -d)
@@ -56,8 +56,8 @@ passed=0
 ok() { passed=$((passed + 1)) && echo "ok: $*"; }
 bad() { echo "${0##*/}: $*" >&2 && exit 1; }
 
-# takes_writes DIRECTORY SECONDS: whether a write succeeds within that time. Does not wait for the writer after that,
-# because nothing can end a program that waits on a frozen file system.
+# takes_writes DIRECTORY SECONDS: whether a write succeeds within that time. Does not wait for the writer any longer,
+# because nothing can end a program that waits for a frozen file system.
 takes_writes() {
     local i toucher
     touch "$1/touched" &
@@ -69,8 +69,8 @@ takes_writes() {
     return 1
 }
 
-# as_before [DEVICE DIRECTORY]: checks that recorders of the device left nothing in the kernel and that the file system
-# accepts writes.
+# as_before [DEVICE DIRECTORY]: checks that recorders of the device have left nothing in the kernel, and that the file
+# system accepts writes.
 # shellcheck disable=SC2120
 as_before() {
     local device=${1:-$loop} directory=${2:-$fs} left
@@ -82,7 +82,8 @@ as_before() {
     findmnt -no OPTIONS "$directory" | grep -q '^ro' || takes_writes "$directory" 300 ||
         bad "the file system is frozen"
 }
-# refused MESSAGE COMMAND...: the command must fail with status 1 and one line with MESSAGE, and leave no file.
+# refused MESSAGE COMMAND...: fails unless the command exits with status 1, prints one line with MESSAGE, and leaves no
+# file.
 refused() {
     local message=$1 status=0
     shift
@@ -95,7 +96,7 @@ refused() {
     ok "$message"
 }
 
-# wait_for_tracing PID: waits until that recorder has started tracing.
+# wait_for_tracing PID: waits until the recorder PID has started to trace.
 wait_for_tracing() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -105,7 +106,7 @@ wait_for_tracing() {
     bad "recorder $1 has not begun after a minute"
 }
 
-# Allows long freezes, since the machine may be busy.
+# Permits long freezes, because the machine may be busy.
 record() { "$e4replay" record --max-freeze 60s "$@"; }
 # recorder OPTIONS... &: uses exec, so $! is the recorder's pid
 recorder() { exec "$e4replay" record --max-freeze 60s "$@"; }

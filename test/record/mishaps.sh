@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests mishaps of `e4replay record`: another recorder, a slow or killed freeze, every signal, commands that damage the
-# file system or the output, a machine without tracefs or /proc. Each time the machine must end up in its earlier state,
-# if necessary after `record --clean`.
+# Tests `e4replay record` in bad situations: another recorder, a slow or killed freeze, every signal, commands that
+# damage the file system or the output, and a machine without tracefs or /proc. Afterwards the machine must always be in
+# its earlier state, if necessary after `record --clean`.
 #   mishaps.sh E4REPLAY
 # Exit status 77 without root, loop devices or ext4 events.
 set -euo pipefail
@@ -35,7 +35,7 @@ as_before "$other" other
 [ "$(percent two.e4c)" -ge 99 ] || bad "the second of two: $(percent two.e4c) % identical"
 ok "two file systems at once, $(percent one.e4c) and $(percent two.e4c) % identical"
 
-# Two recorders record the same file system. The kernel must count (mb_stats) as long as one of them runs.
+# Two recorders record the same file system. mb_stats must stay switched on as long as one of them runs.
 recorder "$fs" -o first.e4c --no-progress --for 600s 2>first.out &
 one=$!
 wait_for_tracing $one
@@ -50,9 +50,9 @@ wait $two || bad "status $?: $(cat second.out)"
 as_before
 ok "one file system twice at once"
 
-# Delays an ioctl so that a flush takes longer than allowed. FIFREEZE is the guard's first ioctl on the mount
-# point, FITHAW the recorder's first.
-# delayed OPTIONS...: runs a recorder with --max-freeze $allowed under strace OPTIONS; sets `tracer`
+# Delay an ioctl, so that a freeze takes longer than allowed. FIFREEZE is the guard's first ioctl on the mount point,
+# and FITHAW is the recorder's first. delayed OPTIONS...: runs a recorder with --max-freeze $allowed under strace
+# OPTIONS. Sets `tracer`.
 delayed() {
     rm -f none.e4c
     strace -qq -o strace.out "$@" -P "$fs" -e trace=ioctl \
@@ -70,7 +70,7 @@ the_recorder() {
     done
     bad "no guard after half a minute: $(cat delayed.out)"
 }
-# Waits until the guard has requested the freeze by the ioctl FIFREEZE, which strace delays.
+# Waits until the guard has called the ioctl FIFREEZE, which strace delays.
 wait_until_freezing() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -79,8 +79,8 @@ wait_until_freezing() {
     done
     bad "no freeze after half a minute: $(cat delayed.out)"
 }
-# Waits until the guard waits for the recorder, because then it has frozen the file system. A blocked write would not
-# prove that, since a slow file system blocks too.
+# Waits until the file system is frozen: then the guard waits for the recorder. A blocked write would not prove that it
+# is frozen, because a slow file system also blocks writes.
 wait_until_frozen() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -138,7 +138,7 @@ if strace -qq -o /dev/null -e inject=ioctl:delay_enter=1:when=1 true 2>/dev/null
     as_before
     ok "--clean thaws what a recorder and its guard have left frozen"
 
-    # The recorder is killed at each system call of the freeze, one after the other.
+    # Kill the recorder once at each system call of the freeze.
     for ((n = 1; n < 40; n++)); do
         rm -f dead.e4c
         status=0
@@ -166,7 +166,7 @@ else
     echo "not tried: delayed and killed freezes (needs strace)"
 fi
 
-# A recording either keeps the limit of the freeze or fails.
+# A recording must either keep the limit of the freeze or fail.
 for limit in 1ms 2ms 5ms 20ms; do
     rm -f limit.e4c
     status=0
@@ -206,7 +206,7 @@ wait $parent 2>/dev/null || true
 as_before
 ok "--clean takes a zombie for dead"
 
-# Every signal that ends programs ends a recording properly.
+# Every signal that ends a program must end the recording properly.
 for signal in HUP INT QUIT ABRT USR1 USR2 SEGV BUS ALRM TERM STKFLT XCPU XFSZ VTALRM PROF IO PWR SYS RTMIN RTMAX; do
     rm -f signal.e4c
     recorder "$fs" -o signal.e4c --no-progress --for 600s 2>signal.out &
@@ -240,8 +240,8 @@ if [ $status != 1 ] || ! grep -q 'File too large' big.out; then bad "status $sta
 as_before
 ok "a file that may not grow is an error"
 
-# meanwhile MESSAGE COMMAND...: records while the command changes the file system. Recorder and capture must both say
-# so.
+# meanwhile MESSAGE COMMAND...: records while the command changes the file system. Recorder and capture must both
+# contain MESSAGE.
 meanwhile() {
     local message=$1
     shift
@@ -262,7 +262,8 @@ meanwhile 'was unmounted' umount "$fs"
 meanwhile 'was unmounted and mounted again' sh -c 'umount "$1" && mount "$2" "$1"' - "$fs" "$loop"
 meanwhile 'was made again' sh -c 'sleep 1.1; umount "$1" && mke2fs -q -F -t ext4 -E lazy_itable_init=0 "$2" 700M' - "$fs" "$loop"
 
-# lost MESSAGE COMMAND...: records while the command damages the output. The recorder must end with status 1 and say so.
+# lost MESSAGE COMMAND...: records while the command damages the output. The recorder must end with status 1 and print
+# MESSAGE.
 lost() {
     local message=$1 status=0
     shift
@@ -277,7 +278,7 @@ lost 'was renamed .*: it is .*/found.e4c' mv lost.e4c found.e4c
 lost 'was truncated' truncate -s 100 lost.e4c
 lost 'was truncated' sh -c ': >lost.e4c; ./busy "$1" 7000 200; sleep 2' - "$fs"
 
-# The output is on the recorded file system, but indirectly.
+# The output is on the recorded file system, but indirectly: through a loop device, or through an overlay.
 mkdir inner "$fs/upper" "$fs/work" lower merged
 attach "$fs/inner-disk" 60M
 mount "$attached" inner
@@ -304,7 +305,7 @@ ok "without tracefs being mounted, $(percent alone.e4c) % identical, and it is n
 refused '/proc/self/mountinfo: .*recording needs /proc' unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' - \
     "$e4replay" record "$fs" -o none.e4c --for 1s
 
-# Commands that cannot be run.
+# These commands cannot be run.
 echo "no program" >text
 refused 'is not executable' record "$fs" -o none.e4c -- ./text
 refused 'is a directory' record "$fs" -o none.e4c -- ./fs

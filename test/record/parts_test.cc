@@ -141,8 +141,8 @@ TEST(VolumeWatch, ReadsSuperblocks) {
   EXPECT_FALSE(state_of(1, "", superblock(1, 1).substr(0, 1023)).is_ext4);
 }
 
-// Returns the findings of consecutive checks. The first check is of a file system that does not
-// exist.
+// Checks a volume that changes from one state to the next, and returns what each check finds.
+// Before the first state, the volume does not exist.
 std::string found(const std::vector<VolumeState>& states) {
   Volume nowhere;
   nowhere.device_name = nowhere.device_path = "no/such/device";

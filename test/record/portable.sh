@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests a static e4replay (tools/portable.sh) without any other files: in a root directory that has only the program,
-# /proc, /sys, an empty /tmp, captures to read, and a mounted ext4 with its device node. Then tests it on this machine,
+# /proc, /sys, an empty /tmp, captures to read, and a mounted ext4 with its device node. Then tests it on this machine
 # without the system calls that Linux 4.18 lacks, and with a kernel release that has no policy.
-#   portable.sh E4REPLAY [COMMAND...]    COMMAND runs an e4replay for another architecture, which records from before a
-#                                        mount: qemu-user cannot freeze a file system
+#   portable.sh E4REPLAY [COMMAND...]    COMMAND runs an e4replay for another architecture. It begins to record before a
+#                                        mount, because qemu-user cannot freeze a file system
 # Exit status 77 without root, loop devices or ext4 events.
 set -euo pipefail
 traces=$(realpath "$(dirname "$0")/../../traces")
@@ -28,13 +28,13 @@ mount -t tmpfs tmpfs root/tmp
 mount --bind "$fs" root/data
 [ "$(cd root && find . -xdev -type f | sort | xargs)" = "./e4replay ./traces/churn-4k-6.8.e4c" ] || bad "not empty"
 
-# there ARGUMENT...: runs e4replay in that root directory, without an environment.
+# there ARGUMENT...: runs e4replay in the root directory described above, without an environment.
 there() { env -i /usr/sbin/chroot root /e4replay "$@"; }
 # recorder ARGUMENT... &: uses exec, so $! is its pid
 recorder() { exec env -i /usr/sbin/chroot root /e4replay record --max-freeze 60s --no-progress "$@"; }
 
-# like_here NAME ARGUMENT...: checks that e4replay prints the same in the root directory and here, except for the root
-# in paths.
+# like_here NAME ARGUMENT...: checks that e4replay prints the same in that root directory as on this machine. Ignores
+# the root directory in paths.
 like_here() {
     local name=$1
     shift
@@ -52,7 +52,7 @@ like_here freefrag freefrag /traces/churn-4k-6.8.e4c
 like_here map map /traces/churn-4k-6.8.e4c
 like_here policies policies
 
-# says STATUS WORDS ARGUMENT...: checks that e4replay refuses with that status, and with one line that contains WORDS.
+# says STATUS WORDS ARGUMENT...: checks that e4replay fails with that status, and with one line that contains WORDS.
 says() {
     local wanted=$1 words=$2 status=0
     shift 2
@@ -99,7 +99,7 @@ there watch /data --once --max-freeze 60s >watch.out 2>&1 || grep -q 'no policy 
 as_before
 ok "watch --once in an empty root: $(tail -n 1 watch.out)"
 
-# System calls newer than 4.18. strace lets them fail as on a kernel without them.
+# These system calls are newer than 4.18. strace makes them fail as on a kernel that does not have them.
 newer=clone3,close_range,epoll_pwait2,faccessat2,fsconfig,fsmount,fsopen,fspick,futex_waitv,io_uring_enter
 newer+=,io_uring_register,io_uring_setup,landlock_create_ruleset,memfd_secret,mount_setattr,move_mount,open_tree
 newer+=,openat2,pidfd_getfd,pidfd_open,pidfd_send_signal,process_madvise,process_mrelease,quotactl_fd
@@ -112,7 +112,7 @@ older replay older.e4c -p legacy --no-progress >older.out 2>&1 || bad "replay: $
 older freefrag older.e4c >older.out 2>&1 || bad "freefrag: $(cat older.out)"
 ok "record, replay and freefrag without system calls newer than 4.18"
 
-# An unknown kernel release.
+# Test with a kernel release that is unknown.
 unknown=$(setarch --uname-2.6 uname -r)
 setarch --uname-2.6 "$e4replay" record "$fs" -o unknown.e4c --max-freeze 60s --no-progress -- \
     ./busy "$fs" 5000 60 2>unknown.out || bad "record on $unknown: $(cat unknown.out)"

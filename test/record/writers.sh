@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Records a mounted file system on this machine's own kernel and verifies the recordings. Three writers
-# overwrite, append to, write into, sync and remove 200 files each at random. Each makes 400 operations before
-# the recording and 300 during it. Prints a row for each recording.
+# Records a mounted file system on this machine's own kernel and verifies the recordings. Three writers overwrite,
+# append to, write into, sync and remove 200 files each at random. Each writer makes 400 operations before the recording
+# and 300 during it. Prints a row for each recording.
 #   writers.sh E4REPLAY [N [DIRECTORY]]
-# N: the number of recordings (default: 20). $MKFS: extra options of mke2fs. DIRECTORY: keep the recordings there. Races
+# N is the number of recordings (default: 20). $MKFS adds options for mke2fs. DIRECTORY keeps the recordings. Races
 # between the writers can make model and kernel differ, so no test runs this script.
 set -euo pipefail
 e4replay=$(realpath "$1")

@@ -38,14 +38,14 @@ TEST(Agreement, StreamGoalIsInDoubtAfterARace) {
   EXPECT_EQ(agreement.races, 1u);
   ASSERT_NE(agreement.first_divergence(), nullptr);
   EXPECT_EQ(agreement.first_divergence()->race, Race::allocator);
-  // From here on the goal is known again.
+  // After this search, the goal is known again.
   agreement.count(stream_search(Race::none), deciding(700), false);
   EXPECT_EQ(agreement.races, 1u);
   EXPECT_EQ(agreement.requests - agreement.identical, 2u);
 }
 
-// An inode allocated in the meantime may have held its group's lock. It cannot have changed the
-// stream goal, which only searches set.
+// If another thread allocated an inode meanwhile, it may have held the group's lock. But it cannot
+// have changed the stream goal, which only searches change.
 TEST(Agreement, ADecisionMayBeDisturbedByAnInode) {
   Agreement agreement;
   agreement.count(stream_search(Race::inodes), deciding(500), false);
@@ -57,7 +57,7 @@ TEST(Agreement, ADecisionMayBeDisturbedByAnInode) {
   EXPECT_EQ(agreement.divergences[1].race, Race::inodes);
 }
 
-// A missing fact in the trace does not show that the model disagrees.
+// If a fact is missing in the trace, this does not mean that the model disagrees.
 TEST(Agreement, ACriterionNotKnownIsNoReasonToRefuse) {
   Op op = stream_search(Race::none);
   op.closing.criterion = mb::Criterion::unknown;

@@ -14,8 +14,8 @@ Geometry make_geometry() {
   return g;
 }
 
-// Returns a search for 8 clusters with a goal of 16 at 1/100. It found the goal's length at 2/200
-// and returned the requested length.
+// Returns a search for 8 clusters with a goal of 16 clusters at 1/100. It found 16 clusters at
+// 2/200 and returned 8 of them.
 Op make_op() {
   Op op;
   op.kind = Op::Kind::allocate;
@@ -102,8 +102,8 @@ TEST(ClosingCounts, WhatIsFoundInVain) {
   EXPECT_EQ(hits_of(counts), 0u);
 }
 
-// best-avail shortens the goal. Only kernels with a series of this project record the earlier
-// length.
+// best-avail shortens the goal. Only kernels with a series of this project record the length before
+// that.
 TEST(ClosingCounts, AShortenedGoalHidesWhetherAllOfItWasFound) {
   Op op = make_op();
   op.closing.criterion = mb::Criterion::best_avail;

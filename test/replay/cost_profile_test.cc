@@ -11,7 +11,7 @@
 namespace e4r::replay {
 namespace {
 
-// Compares every bucket and the slowest decisions with a computation from all requests.
+// Compares every bucket and the slowest decisions with values computed from a list of all requests.
 TEST(CostProfile, AgreesWithAListOfAllRequests) {
   for (const std::uint64_t decisions : {1u, 10u, 511u, 512u, 513u, 1024u, 1025u, 20'000u}) {
     SCOPED_TRACE(decisions);

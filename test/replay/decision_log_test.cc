@@ -72,7 +72,7 @@ TEST(DecisionLog, EveryFieldThatAClosingEventShowsCounts) {
     changes[i](changed);
     EXPECT_EQ(log.alike(log_of({changed})), 0u) << i;
   }
-  // A preallocation hit has no search to compare.
+  // If a preallocation served the request, there is no search to compare.
   Decision hit = found(0), other = found(0);
   hit.prealloc = other.prealloc = true;
   ++other.found;

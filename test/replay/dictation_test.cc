@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests how the trace determines decisions, and which inputs are deduced from it.
+// Tests how recorded results are imposed on the model, and which inputs are deduced from them.
 #include "replay/dictation.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ struct Dictated : FullGroups {
   replay::Spans spans;
 };
 
-// The trace does not show the original length of a trimmed goal, but the position of the found
-// extent in the file does.
+// The trace does not contain the original length of a trimmed goal. But the position of the found
+// extent in the file shows this length.
 TEST_F(Dictated, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
   free_runs(fs, 7, 4, 200, 5);
   allocator::Request r = data_request(20, 8, 0);
@@ -73,7 +73,7 @@ TEST_F(Dictated, WhatTheModelWouldHaveChosenIsKept) {
   EXPECT_FALSE(own.prealloc);
 }
 
-// The trace names a preallocation as the source, but the model has no such preallocation.
+// The trace says that a preallocation served the request, but the model does not have it.
 TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   fs.free(3, 100, 50);
   start();
@@ -170,7 +170,7 @@ TEST_F(TwoLockedGroups, ArePassedOverTogether) {
   expect_passed_over();
 }
 
-// Kernels with lists of groups wait for the lock.
+// Kernels with lists of groups do not skip a locked group, but wait for its lock.
 TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
   bool forced = false;
   const allocator::Decision d = follow("linux-6.14", &forced);
@@ -178,7 +178,8 @@ TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
   EXPECT_TRUE(d.inputs.passed_over.empty());
 }
 
-// The result alone proves nothing. The search without the group must reproduce every recorded fact.
+// The same result is not enough to conclude that a locked group was skipped. A search without the
+// group must reproduce every recorded fact.
 TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   const replay::Closing right = op.closing;
   const auto differ = [&](auto change) {
@@ -198,7 +199,7 @@ TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   differ([](replay::Closing& c) { c.goal.len = 299; });
 }
 
-// The skipped group is an input of the decision, so a free-running replay skips it too.
+// The skipped group is an input of the decision, so a free-running replay also skips it.
 TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   start("linux-7.3");
   allocator::Request skipping = request;

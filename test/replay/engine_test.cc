@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Replays traces that the model itself recorded. Agreement must be complete, and what-if replays
-// must neither lose nor share a cluster under any policy.
+// Replays traces that the model itself recorded. The model must agree with every decision. What-if
+// replays under any policy must not lose a cluster or give it to two owners.
 #include "support/drivers.h"
 
 #include <fmt/format.h>
@@ -53,8 +53,8 @@ std::string differing_groups(const Bitmaps& a, const Bitmaps& b) {
   return out;
 }
 
-// A recorded run. Keeps its state in the middle, where files still exist, and at the end, where all
-// are deleted.
+// A recorded run. Stores its state in the middle, when files still exist, and at the end, when all
+// files are deleted.
 class Recording {
  public:
   explicit Recording(const Script& script)
@@ -167,8 +167,8 @@ void expect_recorded_layout(const Recording& recording, const Engine& engine) {
   EXPECT_EQ(blocks, 0u) << "the replay has mapped more or less than was recorded";
 }
 
-// The owners of clusters: the start image's metadata, the remains of old files, and files of the
-// replay. Fails if a cluster has two owners or is free in the bitmap.
+// The owners of clusters: the start image's metadata, the remains of old files, and the files of
+// the replay. Adding an owner fails if a cluster already has an owner or is free in the bitmap.
 class Owners {
  public:
   Owners(const Recording& recording, const Engine& engine)
@@ -186,7 +186,8 @@ class Owners {
           claim(e.block + b, "a replayed file");
   }
 
-  // Clusters in use without a known owner, apart from the metadata that the trace allocated.
+  // Returns the number of clusters in use without a known owner, not counting the metadata that the
+  // trace allocated.
   [[nodiscard]] std::int64_t unowned() const {
     std::int64_t used = 0;
     for (std::uint32_t group = 0; group < geometry_.groups; ++group)
@@ -245,8 +246,8 @@ class EngineTest : public testing::TestWithParam<std::tuple<ModelShape, bool>> {
   [[nodiscard]] Script script(const char* policy, std::uint64_t seed, bool inputs = false) const {
     return {&named(policy), std::get<0>(GetParam()), seed, inputs, std::get<1>(GetParam())};
   }
-  // Each shape is tested with a fifth of the entries of a list. Another seed selects another fifth,
-  // and each entry is tested with some shape.
+  // Tests a shape with only a fifth of the entries of a list. The fifth depends on the shape and
+  // the seed, so that each entry is tested with some shape.
   [[nodiscard]] static bool is_tried_here(std::size_t index, std::uint64_t seed) {
     const std::string_view shape = std::get<0>(GetParam()).name;
     return is_tried(std::accumulate(shape.begin(), shape.end(), index + seed));
@@ -271,7 +272,7 @@ TEST_P(EngineTest, AgreesWithItsOwnTrace) {
   }
 }
 
-// With the file size in the trace, no policy needs to deduce anything.
+// If the trace contains file sizes, no policy needs to deduce inputs.
 TEST_P(EngineTest, AgreesUnderEveryPolicyWhenInputsAreRecorded) {
   std::size_t index = 0;
   for (const Policy* policy : allocator::policies()) {
@@ -343,7 +344,7 @@ void take_turns(SideBySide& replay, unsigned writers, std::uint64_t seed) {
       busy.erase(busy.begin() + static_cast<std::ptrdiff_t>(at));
       continue;
     }
-    // One writer may continue for a while before the others, as on a shared CPU.
+    // The chosen writer sometimes makes several requests before the others, as on a shared CPU.
     for (std::uint64_t more = rng.below(20); more > 0 && *replay.next(busy[at]); --more)
       ASSERT_TRUE(replay.serve(busy[at]).ok());
   }

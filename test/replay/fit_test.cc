@@ -59,8 +59,8 @@ TEST_F(FitTest, GroupsClustersBlocksAndInodes) {
   EXPECT_EQ(of({e}), "event 1 is of inode 129, and the image has 128");
 }
 
-// An impossible value does not show that the trace belongs to another file system. The replay
-// ignores the event (Intake).
+// One impossible value does not mean that the trace belongs to another file system. The replay
+// ignores such an event (Intake).
 TEST_F(FitTest, ContradictionsInContentAreNotJudgedHere) {
   Event e;
   e.kind = EventKind::mballoc_free;
@@ -85,7 +85,8 @@ TEST_F(FitTest, AnswersShowTheSizesOfBlockClusterAndGroup) {
       "20 of 20 results lie at blocks that do not fit the image's block, cluster and group sizes");
 }
 
-// Chooses a device that fits. If several fit, chooses the busiest of them.
+// The replay must choose a device that fits the image. If several devices fit, it must choose the
+// busiest.
 TEST_F(FitTest, PrefersTheDeviceThatFits) {
   const auto on = [](std::uint32_t dev, std::uint64_t ino) {
     Event e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the effects of frees other than the return of clusters.
+// Tests effects of frees beyond the return of clusters.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,7 +21,7 @@ std::unique_ptr<replay::Engine> followed(ModelFs& fs, const KernelTraceWriter& t
   return std::move(engine);
 }
 
-// The kernel traces a free before it loads the group's buddy for it.
+// The kernel traces a free, and then loads the group's buddy for it.
 TEST(Free, LoadsItsGroupAndCountsThat) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   fs.use(1, 100, 20);
@@ -60,7 +60,7 @@ std::vector<trace::Event> frees_of_three_kinds() {
   return out;
 }
 
-// With data=writeback, freed data blocks are usable before the transaction is on disk.
+// With data=writeback, freed data blocks can be used before the transaction is on disk.
 TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
   const std::vector<trace::Event> events = frees_of_three_kinds();
   for (const bool writeback : {false, true}) {
@@ -78,8 +78,8 @@ TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
   }
 }
 
-// The pages of a loaded buddy were reclaimed. The kernel generates the buddy again, and no decision
-// changes.
+// If the pages of a loaded buddy were reclaimed, the kernel generates the buddy again. This changes
+// no decision.
 TEST(Reload, IsCountedAndChangesNothing) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   KernelTraceWriter trace(false);

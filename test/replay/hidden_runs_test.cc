@@ -42,7 +42,7 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
       hidden.push_back({run.first, len});
     }
     const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
-    // Another place with the same counters is acceptable, but a missing answer is not.
+    // The answer may be another place that gives the same counters. But there must be an answer.
     EXPECT_TRUE(out.explained) << "round " << round;
     EXPECT_EQ(out.not_found, 0u);
     if (hidden.empty()) continue;
@@ -57,14 +57,14 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   EXPECT_GT(found, tried * 2 / 3);
 }
 
-// The file before a preallocation was deleted, so the file's clusters are free on disk and in
-// memory.
+// The file whose blocks were before the preallocation was deleted, so these clusters are free on
+// disk and in memory.
 TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 23);
   bitmap::set_range(g.words, 1024, 116);
   bitmap::set_range(g.words, 1500, 90);
-  // The hidden runs end at a file or at free clusters.
+  // Each hidden run ends at a file or at free clusters.
   const std::vector<std::vector<ClusterRange>> cases = {
       {{527, 1024 - 527}},
       {{2088, 2560 - 2088}},
@@ -105,8 +105,8 @@ TEST(HiddenRuns, LieWhereASearchFoundNotAllFree) {
   }
 }
 
-// There are more than two preallocations: those of CPUs, in pieces of 512 clusters. Some files
-// before them were deleted.
+// There are more than two preallocations. They belong to CPUs and are in pieces of 512 clusters.
+// Some of the files before them were deleted.
 TEST(HiddenRuns, MayBeMany) {
   Rng rng(5);
   for (int round = 0; round < 50; ++round) {
@@ -147,8 +147,8 @@ TEST(HiddenRuns, NoneHasClustersThatAreKnownToBeFree) {
   const std::vector<ClusterRange> hidden = {{958, 2}};
   std::vector<std::uint64_t> known_free(64, 0);
   const MbGroup shown = g.with(hidden);
-  // Fifteen runs of two clusters would fit. In all but one of them, one cluster is known to be
-  // free.
+  // The counters permit fifteen places of two clusters. In all but one of them, one cluster is
+  // known to be free.
   for (std::uint32_t at = 190; at < 2048; at += 128)
     if (at != 958) bitmap::set_range(known_free, at + 1, 1);
   const auto out = replay::find_hidden_runs(g.geometry, g.words, shown, {known_free, {}});

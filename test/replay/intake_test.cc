@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests traces that fit the image in shape but contradict its contents. Every contradiction must be
-// counted, and none may reach the state.
+// Tests traces whose numbers are valid for the image, but which contradict its contents. Every
+// contradiction must be counted, and none may change the state.
 #include "replay/intake.h"
 
 #include <gtest/gtest.h>
@@ -61,8 +61,8 @@ class LyingTrace : public testing::Test {
   }
   void commit(EventKind kind, std::uint64_t number) { add(kind, 2).block = number; }
 
-  // Replays the trace under every policy, in every way. Returns the contradictions that following
-  // it found.
+  // Replays the trace under every policy and with every driver. Returns the contradictions that
+  // were found when following it.
   Contradictions replay_it() {
     Contradictions out;
     for (const allocator::Policy* policy : allocator::policies()) {
@@ -156,7 +156,8 @@ TEST_F(LyingTrace, FreesOfWhatIsNotInUse) {
   EXPECT_EQ(replay_it().not_in_use, 2u);
 }
 
-// Clusters in a file's preallocation do not belong to the file's data.
+// A free of clusters in a file's preallocation is a contradiction, because they are not data of the
+// file.
 TEST_F(LyingTrace, FreesOfAPreallocation) {
   allocate({0, 512, 64, 0}, 8);
   free(0, 512, 8);
@@ -178,8 +179,8 @@ TEST_F(LyingTrace, HandsOutWhatIsInUse) {
   EXPECT_EQ(replay_it().in_use, 5u + 8u);
 }
 
-// Clusters that were in use inside a recorded result stay in use when the preallocation made from
-// it is released.
+// Some clusters of a recorded result were already in use. They must stay in use when the
+// preallocation made from the result is released.
 TEST_F(LyingTrace, APreallocationGivesBackOnlyWhatWasFree) {
   fs.use(0, 520, 8);
   allocate({0, 512, 64, 0}, 8);
@@ -191,7 +192,7 @@ TEST_F(LyingTrace, APreallocationGivesBackOnlyWhatWasFree) {
   EXPECT_TRUE(state::bitmap::all_clear(words, 528, 48));
 }
 
-// One preallocation serves the same file range twice.
+// In this trace, one preallocation serves the same file range twice.
 TEST_F(LyingTrace, HandsOutAPreallocationTwice) {
   allocate({0, 512, 64, 0}, 8);
   for (int i = 0; i < 3; ++i) {
@@ -202,7 +203,8 @@ TEST_F(LyingTrace, HandsOutAPreallocationTwice) {
   EXPECT_EQ(replay_it().in_use, 3u * 8);
 }
 
-// The result does not cover the request. The preallocation is made at the position of the request.
+// The recorded result does not cover the request. The preallocation is made at the request's
+// position in the file.
 TEST_F(LyingTrace, ResultsForAnotherPartOfTheFile) {
   allocate({0, 512, 64, kHuge}, 8, 40);
   allocate({0, 700, 64, 1000}, 8, 200);
@@ -257,8 +259,7 @@ TEST_F(LyingTrace, TransactionsThatEndBeforeTheyBegin) {
   EXPECT_EQ(found.first_event, 2u);
 }
 
-// If the end of a commit is missing, the clusters of later commits must not stay unavailable
-// forever.
+// If a trace lacks the end of a commit, the clusters of later commits must still become available.
 TEST_F(LyingTrace, ACommitWithoutAnEndDoesNotHoldUpTheNext) {
   fs.use(0, 100, 20);
   free(0, 100, 10);
@@ -293,7 +294,7 @@ TEST_F(LyingTrace, LoadsOfGroupsThatAreNotThere) {
   EXPECT_EQ(replay_it().outside, 2u);
 }
 
-// An unanswered request delays one window of operations, not the rest of the trace.
+// An unanswered request may delay the operations of one window, but not the rest of the trace.
 TEST_F(LyingTrace, AnUnansweredRequestEndsItsWindow) {
   request(8);
   for (std::size_t i = 0; i < 3 * replay::OpStream::kWindow; ++i) {

@@ -20,7 +20,8 @@ std::vector<std::uint64_t> blocks_of(const std::vector<BlockRange>& ranges) {
   return out;
 }
 
-// The extents must hold exactly the plain map's blocks, in order and in the fewest extents.
+// Expects that the extents contain exactly the blocks of the plain map, in order, and that no two
+// extents could be merged.
 void expect_same(const FileLayout& layout, const Plain& plain) {
   Plain mine;
   const FileExtent* before = nullptr;
@@ -69,7 +70,7 @@ TEST(FileLayout, RandomMapsAndUnmapsMatchAPlainMap) {
     const std::uint64_t at = rng.below(300);
     const std::uint64_t len = rng.between(1, 20);
     if (rng.chance(3, 5)) {
-      // Sometimes continues the previous block, so that extents merge.
+      // Sometimes the block continues the previous one, so that extents merge.
       const auto left = plain.find(at - 1);
       const std::uint64_t block =
           left != plain.end() && rng.chance(1, 2) ? left->second + 1 : next += 50;
@@ -115,14 +116,15 @@ TEST(FileLayout, UnmappingTheMiddleSplits) {
   EXPECT_TRUE(layout.extents().empty());
 }
 
-// A recorded device of 600 blocks: the owner of each block, and its place in the replay.
+// A recorded device of 600 blocks. It has the owner of each block, and the block's place in the
+// replay.
 struct PlainTranslation {
   struct Owner {
     std::uint64_t ino;  // 0: metadata
     std::uint64_t place;
   };
   unsigned writers;
-  using Block = std::pair<std::uint64_t, std::uint64_t>;  // writer and block, by number
+  using Block = std::pair<std::uint64_t, std::uint64_t>;  // numbers of the writer and of the block
   std::map<Block, Owner> recorded;
   std::map<std::uint64_t, Plain> files;
 
@@ -135,7 +137,7 @@ struct PlainTranslation {
     const auto mapped = file->second.find(it->second.place);
     return mapped == file->second.end() ? 0 : mapped->second;
   }
-  // Frees the block. Returns the block to free in the replay, or 0 if there is none.
+  // Frees the block. Returns the block to free in the replay, or 0 if the block has no place there.
   std::uint64_t free(std::uint64_t of, std::uint64_t block) {
     const std::uint64_t here = find(of, block);
     const auto it = recorded.find({of % writers, block});
@@ -152,8 +154,9 @@ struct PlainTranslation {
 
 class TranslationOf : public testing::TestWithParam<unsigned> {};
 
-// A random mix of data, metadata with and without a place, frees that span several owners, and
-// deleted files. With many writers, each has its own recorded blocks.
+// Makes a random mix of data, metadata with and without a place in the replay, frees that span
+// several owners, and deleted files. If there are several writers, each has its own recorded
+// blocks.
 TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
   Rng rng(17);
   Translation translation(GetParam());
@@ -171,7 +174,8 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
       const std::uint64_t logical = end_of_file[ino];
       end_of_file[ino] += len + rng.below(2);
       translation.recorded_data(ino, logical, block, len);
-      const std::uint64_t mapped = rng.chance(1, 6) ? rng.below(len) : len;  // rarely only a part
+      const std::uint64_t mapped =
+          rng.chance(1, 6) ? rng.below(len) : len;  // sometimes only a part is mapped
       translation.file(ino).map({logical, next, mapped});
       for (std::uint64_t i = 0; i < len; ++i)
         plain.recorded[{ino % GetParam(), block + i}] = {ino, logical + i};

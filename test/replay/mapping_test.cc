@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests requests that exist only because of the recorded layout: extent tree nodes and indirect
-// blocks of regular files.
+// Tests that requests for extent tree nodes and indirect blocks of regular files are counted as
+// metadata. Such requests exist only because of the recorded layout.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -59,7 +59,7 @@ TEST(Mapping, MetadataOfRegularFilesIsCountedApart) {
   script.request(14, false);
   script.remove(12);
   script.make(12, S_IFDIR | 0755);
-  script.request(12, false);  // the number now belongs to a directory
+  script.request(12, false);  // the inode now belongs to a directory
   for (const Driver driver : {Driver::follow, Driver::what_if}) {
     const replay::Tally tally = script.replayed(driver);
     EXPECT_EQ(tally.requests, 7u);

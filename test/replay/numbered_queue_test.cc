@@ -10,7 +10,7 @@
 namespace e4r::replay {
 namespace {
 
-// Compares the queue with a deque. It often grows, empties and wraps around.
+// Compares the queue with a deque, while it often grows, becomes empty and wraps around.
 TEST(NumberedQueue, IsAQueue) {
   NumberedQueue<std::uint64_t> mine;
   std::deque<std::uint64_t> model;

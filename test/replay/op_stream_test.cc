@@ -39,7 +39,7 @@ struct Script {
     add(EventKind::mballoc_free, pid).result = {group, 5, 6, 0};
   }
 
-  // The operations in short form: a<inode>, f<group>, l<group>, and so on.
+  // Returns the operations in short form: a<inode>, f<group>, l<group>, and so on.
   Geometry geometry = {
       .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
   std::string replayed(std::size_t batch = 1) {
@@ -130,7 +130,7 @@ TEST(OpStream, ADiscardIsOfClusters) {
   EXPECT_EQ(s.replayed(), "f7 s1/5/6 ");
 }
 
-// The discards that follow in FITRIM's thread belong to the trim, until the thread has another
+// The discards of the thread that called FITRIM belong to the trim, until the thread has another
 // event.
 TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   Script s;
@@ -164,8 +164,8 @@ TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   EXPECT_EQ(of, (std::vector<std::uint64_t>{1, 1, 0, 0, 1, 0, 2, 1, 3, 2, 0, 0, 0}));
 }
 
-// A range is in use until the thread's next event, but no longer than four times the time of an
-// earlier range, or a tenth of a second if that is longer.
+// A range that is being discarded is in use until the thread's next event. This time is limited to
+// four times the time that an earlier range took, or to a tenth of a second if that is longer.
 TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
   Script s;
   constexpr std::uint64_t kMs = 1'000'000;
@@ -179,14 +179,14 @@ TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
   at(52, EventKind::discard_blocks, 1).count = 3;  // took 50 ms
   at(251, EventKind::allocate_inode, 2).ino = 20;
   at(252, EventKind::allocate_inode, 2).ino = 21;
-  at(253, EventKind::discard_blocks, 3).count = 4;  // sent by the worker
+  at(253, EventKind::discard_blocks, 3).count = 4;  // sent by the worker thread
   at(352, EventKind::allocate_inode, 2).ino = 22;
   at(353, EventKind::allocate_inode, 2).ino = 23;
   at(353, EventKind::allocate_inode, 3).ino = 24;
   EXPECT_EQ(s.replayed(), "t0/0/800 s0/0/2 s0/0/3 i20 e1 i21 s0/0/4 i22 e0 i23 i24 ");
 }
 
-// Only a false trace has this many threads.
+// A real trace does not have so many threads that trim.
 TEST(OpStream, VeryManyThreadsThatTrimAreForgotten) {
   Script s;
   constexpr std::uint32_t kMost = 64;
@@ -198,7 +198,7 @@ TEST(OpStream, VeryManyThreadsThatTrimAreForgotten) {
   EXPECT_EQ(std::ranges::count(s.ops, Op::Kind::discarded, &Op::kind), kMost);
 }
 
-// The end of the range is before its start, since a field of the trace may have any value.
+// The end of the range is before its start. A field of a trace may have any value.
 TEST(OpStream, ATrimOfNothing) {
   Script s;
   Event& e = s.add(EventKind::trim_all_free, 1);
@@ -231,7 +231,7 @@ TEST(OpStream, APreallocationHitTakesEffectAtItsClosingEvent) {
   EXPECT_TRUE(s.ops[1].closing.prealloc);
 }
 
-// A search cannot have come before the free that made its result available.
+// If a free made a search's result available, the search came after this free.
 TEST(OpStream, WhatWasFreedSinceTheRequestIsTakenAfterwards) {
   Script s;
   s.request(1, 20);
@@ -250,7 +250,7 @@ TEST(OpStream, WhatWasFreedSinceTheRequestIsTakenAfterwards) {
   EXPECT_EQ(s.replayed(), "a20 f7 ");
 }
 
-// With a journal, freed clusters become usable only when the transaction is on disk.
+// With a journal, freed clusters can be used only when the transaction is on disk.
 TEST(OpStream, WhatACommitMadeUsableSinceTheRequestIsTakenAfterwards) {
   Script s;
   s.free(2, 7);  // clusters 5 to 10
@@ -266,8 +266,8 @@ TEST(OpStream, WhatACommitMadeUsableSinceTheRequestIsTakenAfterwards) {
   EXPECT_EQ(s.replayed(), "f7 a20 F f6 E ");
 }
 
-// A commit returns clusters before its end. If a request was made after the commit had begun,
-// OrderSearch finds out whether the clusters had been returned by then.
+// A commit returns clusters before it ends. If a request was made after the commit had begun,
+// OrderSearch decides whether the clusters had already been returned.
 TEST(OpStream, WhatACommitMayHaveMadeUsableBeforeTheRequestDoesNotMoveIt) {
   Script s;
   s.free(2, 7);
@@ -367,8 +367,8 @@ TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
   EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
 }
 
-// Memory was short in the meantime. A search loads the buddy of a reclaimed group itself, and takes
-// its blocks after that.
+// Memory was short, and a group's buddy was reclaimed. A search that loads the buddy again takes
+// its blocks after the load.
 TEST(OpStream, ABuddyMayBeLoadedAgain) {
   Script s;
   s.add(EventKind::buddy_bitmap_load, 2).group = 5;
@@ -410,8 +410,8 @@ TEST(OpStream, InodesAndCommitsComeThroughInOrder) {
   EXPECT_EQ(s.replayed(), "i20 F u20 E ");
 }
 
-// A thread that allocates or frees an inode holds group locks while it works. Its event comes at
-// the end.
+// While a thread allocates or frees an inode, it holds group locks. Its event comes at the end of
+// this work.
 TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   for (const EventKind kind : {EventKind::allocate_inode, EventKind::free_inode}) {
     for (const bool closed : {false, true}) {
@@ -433,7 +433,8 @@ TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   }
 }
 
-// A race with another thread in the allocator takes precedence over a race with inode work.
+// If an operation races with another thread in the allocator and also with inode work, it counts as
+// the first kind of race.
 TEST(OpStream, AnInodeIsTheLeastOfRaces) {
   Script s;
   s.request(1, 20);

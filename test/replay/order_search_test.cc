@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests that the order of overlapping allocations is found. The traces come from a model whose
-// decisions fall at random moments between request and closing event.
+// Tests that the order of overlapping allocations is found. A model makes the traces: it takes each
+// decision at a random moment between the request and its closing event.
 #include "replay/order_search.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ namespace {
 
 using trace::EventKind;
 
-// Several threads that allocate and free at the same time. A thread may have read a stream goal
-// before another thread moved it.
+// Several threads allocate and free at the same time. A thread may use a stream goal that it read
+// before another thread moved the goal.
 class Writers {
  public:
   Writers(std::string_view policy, unsigned threads, std::uint64_t seed)
@@ -43,7 +43,7 @@ class Writers {
       threads_.emplace_back().thread = {i + 1, static_cast<std::uint16_t>(i)};
   }
 
-  // Takes a step of a thread chosen at random.
+  // Chooses a thread at random and takes its next step.
   void step() {
     Writer& writer = threads_[rng_.below(threads_.size())];
     if (!writer.open)
@@ -75,7 +75,7 @@ class Writers {
     }
   }
 
-  // Returns the agreement when following the trace, and in a free-running replay.
+  // Returns two agreements: when following the trace, and in a free-running replay.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> follow() {
     replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
                             {});
@@ -86,8 +86,8 @@ class Writers {
     EXPECT_TRUE(both.ok() && alone.ok());
     return {both->engine->agreement(), alone->engine->agreement()};
   }
-  // Replays under the same policy, in the order that was found and in others. Returns the hash of
-  // each run's decisions.
+  // Replays under the same policy in the order that was found, and then in other orders. Returns a
+  // hash of each run's decisions.
   [[nodiscard]] std::vector<std::uint64_t> in_other_orders(std::size_t orders) {
     replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
                             {});
@@ -113,7 +113,7 @@ class Writers {
     Thread thread;
     std::optional<KernelTraceWriter::Open> open;
     std::optional<allocator::Decision> made;
-    std::uint64_t goal_when_asked = 0;  // the request that had set it
+    std::uint64_t goal_when_asked = 0;  // number of the request that had set the goal
     std::uint32_t logical = 1 << 16;
     std::vector<std::pair<std::uint64_t, Extent>> extents;  // inode, clusters
   };
@@ -163,7 +163,7 @@ class Writers {
   Rng rng_;
   KernelTraceWriter trace_{false};
   std::vector<Writer> threads_;
-  std::array<std::uint64_t, 2> goals_ = {};  // the requests that set them
+  std::array<std::uint64_t, 2> goals_ = {};  // numbers of the requests that set the goals
   std::uint64_t stream_goals_ = 0;
   std::uint64_t asked_ = 0;
   std::uint64_t transaction_ = 0;
@@ -195,7 +195,7 @@ TEST(OrderSearch, FindsTheOrderOfWritersThatOverlap) {
     }
 }
 
-// Returns the share of decisions on which model and recording agree, in ten traces.
+// Returns the share of decisions in ten traces on which model and recording agree.
 template <class Write>
 double followed_share(std::string_view policy, unsigned threads, const Write& write) {
   std::uint64_t asked = 0, identical = 0;
@@ -209,7 +209,8 @@ double followed_share(std::string_view policy, unsigned threads, const Write& wr
   return static_cast<double>(identical) / static_cast<double>(asked);
 }
 
-// If many requests overlap all the time, a wrong order may fit for a while.
+// If many requests overlap all the time, a wrong order may fit the trace for a while, so some
+// decisions differ.
 TEST(OrderSearch, FindsNearlyAllOfTheOrderOfManyWriters) {
   const auto write = [](Writers& writers) {
     for (int i = 0; i < 3000; ++i) writers.step();
@@ -236,7 +237,7 @@ TEST(OrderSearch, FindsNearlyAlwaysHowMuchACommitHasGivenBack) {
   EXPECT_GE(followed_share("linux-6.12", 1, commit_in_parts), 0.995);
 }
 
-// An allocation may get clusters that a commit has returned. The commit may then end before the
+// An allocation may get clusters that a commit has just returned, and the commit may end before the
 // closing event of the allocation.
 TEST(OrderSearch, FindsAlmostAllThatACommitHasGivenBackToWritersThatOverlap) {
   EXPECT_GE(followed_share("linux-6.12", 2, commit_in_parts), 0.985);
@@ -244,9 +245,9 @@ TEST(OrderSearch, FindsAlmostAllThatACommitHasGivenBackToWritersThatOverlap) {
   EXPECT_GE(followed_share("linux-6.1", 2, commit_in_parts), 0.995);
 }
 
-// From 6.18 on, the merging of freed extents depends on the entries that the commit has already
-// removed from the tree of their group (FreedMerging::parent). Only decisions that differ show
-// which entries these are.
+// Since 6.18, the merging of freed extents depends on which entries a commit has already removed
+// from the tree of their group (FreedMerging::parent). The trace does not show this. Only decisions
+// that differ show which entries were removed.
 TEST(OrderSearch, FindsNearlyAllOfACommitThatShapesTheNext) {
   EXPECT_GE(followed_share("linux-7.3", 1, commit_in_parts), 0.99);
 }
@@ -289,10 +290,10 @@ TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {
   progress.begin(100);
   progress.add_missing(110, 10);
   EXPECT_TRUE(progress.empty());
-  EXPECT_EQ(progress.estimate(105), 0u);  // nothing shows that it returned anything
+  EXPECT_EQ(progress.estimate(105), 0u);  // nothing shows that the commit returned anything
   progress.add_given(120, 40);
   progress.add_missing(130, 70);
-  progress.add_missing(135, 60);  // so it was missing at 130 as well
+  progress.add_missing(135, 60);  // so the entry was also missing at 130
   progress.add_given(140, 80);
   progress.end(200);
   EXPECT_EQ(progress.estimate(99), 0u);
@@ -300,12 +301,12 @@ TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {
   EXPECT_EQ(progress.estimate(115), 30u);  // up to 60
   EXPECT_EQ(progress.estimate(120), 50u);
   EXPECT_EQ(progress.estimate(135), 50u);
-  EXPECT_EQ(progress.estimate(136), 70u);  // nothing shows that less than all was returned
+  EXPECT_EQ(progress.estimate(136), 70u);  // nothing shows that some were not returned
   EXPECT_EQ(progress.estimate(140), 90u);
   EXPECT_EQ(progress.estimate(201), 0u);
   progress.begin(300);
   progress.add_given(310, 150);
-  progress.add_missing(320, 140);           // contradicts it
+  progress.add_missing(320, 140);           // contradicts the line above
   EXPECT_EQ(progress.estimate(305), 120u);  // freed after the beginning of the previous commit
   EXPECT_EQ(progress.estimate(315), 150u);
 }

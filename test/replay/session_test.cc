@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the choice of the recorded kernel's policy when the trace alone does not decide it.
+// Tests how a session chooses the policy of the recorded kernel if several policies agree with the
+// trace.
 #include "replay/session.h"
 #include "replay/engine.h"
 
@@ -19,7 +20,8 @@
 namespace e4r::test {
 namespace {
 
-// A file system on which a policy served requests for a number of steps, and the recorded events.
+// A file system on which a policy served requests for a number of steps, and the events of this
+// run.
 struct Recorded {
   Recorded(std::string_view policy, std::uint32_t steps)
       : busy(policy, model_shape("blocks_4k_forty_groups"), 1) {
@@ -74,7 +76,7 @@ TEST(SessionFollows, SaysWhichPoliciesTheReleaseAllows) {
   EXPECT_EQ(allowed("6.12.0-1.el9_lustre.x86_64"), "");
 }
 
-// The trace does not distinguish the kernels with lists.
+// All kernels with lists decide this trace alike, so the release determines the policy.
 TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
   for (const char* policy : {"linux-6.5", "linux-6.14"}) {
     Recorded lists(policy, 600);
@@ -104,7 +106,7 @@ struct Overlapping {
     const allocator::Decision decision = rig.allocator.allocate(open.request);
     writer.finish(open, decision);
   }
-  // Returns the agreement when following the trace, and in a free-running replay.
+  // Returns two agreements: when following the trace, and in a free-running replay.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> agreements() {
     replay::Session session(fs.source(), packed_trace(events, trace::Generation::v6_5), {});
     replay::Setup setup = {&rig.allocator.policy(), rig.tunables};
@@ -150,7 +152,7 @@ TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   EXPECT_GT(followed.races, 0u);
 }
 
-// The free-running replay uses the order that a first pass has found.
+// The free-running replay must use the order that a first pass has found.
 TEST(SessionBeside, ARunDecidesAloneInTheOrderThatWasFound) {
   Overlapping recorded;
   replay::Session session(recorded.fs.source(),
@@ -186,8 +188,8 @@ struct Replayable {
   replay::Session session;
 };
 
-// Under a policy other than the recorded one, overlapping requests get different results, so other
-// orders are tried.
+// Replays that run together must have the same results as separate replays. With an unrecorded
+// policy, overlapping requests get other results, so the session also tries other orders.
 TEST(SessionBeside, EachRunIsWhatItIsAlone) {
   for (const bool recorded : {true, false}) {
     Replayable trace;

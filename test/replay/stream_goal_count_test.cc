@@ -9,7 +9,8 @@
 namespace e4r::replay {
 namespace {
 
-// Searches of streams on a kernel with `goals` stream goals. Each search ends in a random group.
+// Returns the events of stream searches on a kernel with `goals` stream goals. Each search ends in
+// a random group.
 std::vector<trace::Event> searches(std::uint32_t goals, int count) {
   Rng rng(goals);
   std::vector<std::uint32_t> last(goals, 0);

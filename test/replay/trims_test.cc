@@ -91,8 +91,8 @@ TEST(RecordedTrims, WithoutDiscardsAllIsLongEnough) {
   EXPECT_EQ(s.read(false), "0/1/0 1/1/0 ");
 }
 
-// The file system was mounted before the recording. Nothing happens in group 0, a free happens in
-// group 1, and FITRIM discards in group 2.
+// The file system was already mounted when the recording began. In the recording, nothing happens
+// in group 0, clusters are freed in group 1, and FITRIM discards in group 2.
 TEST(RecordedTrims, AGroupThatIsLeftOutAtFirstWasTrimmed) {
   Script s;
   Event& freed = s.events.emplace_back();

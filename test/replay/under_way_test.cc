@@ -11,7 +11,7 @@
 namespace e4r::replay {
 namespace {
 
-// Compares it with a map, with few threads and many changes.
+// Compares UnderWay with a map, with few threads and many changes.
 TEST(UnderWay, IsAMap) {
   UnderWay mine;
   std::map<std::uint32_t, std::uint64_t> model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests recordings that begin on a mounted file system: the state in memory is deduced from the
-// trace and the counters.
+// Tests recordings that begin on a mounted file system. The state in memory at that moment must be
+// deduced from the trace and the counters.
 #include "replay/warm_start.h"
 #include "replay/engine.h"
 
@@ -24,7 +24,8 @@ namespace bitmap = state::bitmap;
 using replay::WarmStart;
 using state::MbGroup;
 
-// A run of the model whose first half is known only by its effects.
+// A run of the model of which only the second half is recorded. The first half is visible only
+// through its effects.
 class HalfSeen {
  public:
   HalfSeen(std::string_view policy, const ModelShape& shape, std::uint64_t seed, bool stir = false)
@@ -83,9 +84,9 @@ double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& w
 
 class WarmStarts : public testing::TestWithParam<std::string_view> {};
 
-// Not every case is exact. A preallocation that is never used again shows only in the counters.
-// Unlike a kernel's traces, these traces do not show where a preallocation is released. Results for
-// real kernels are measured in guests (kernel/lab/record.sh).
+// The deduced state is not always exact. If a preallocation is never used again, only the counters
+// show that it exists. Unlike a kernel's traces, these traces do not show where a preallocation is
+// released. kernel/lab/record.sh measures the results for real kernels in guests.
 TEST_P(WarmStarts, AreFollowedAfterAShortLook) {
   double sum = 0;
   double cold_sum = 0;
@@ -124,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, WarmStarts, testing::Values("legacy", "linux-6
                            return name;
                          });
 
-// Linux 6.1 takes the first group of a list. An allocation reveals which group was first, even if
+// Linux 6.1 takes the first group of a list. So an allocation shows which group was first, even if
 // it takes the group's last chunk of the list's order.
 TEST(WarmStart, FindsTheOrderOfGroupsOnTheirLists) {
   double sum = 0, stirred_sum = 0;
@@ -140,11 +141,12 @@ TEST(WarmStart, FindsTheOrderOfGroupsOnTheirLists) {
     }
   }
   EXPECT_GT(stirred_sum, sum - kSeeds);
-  // The mean is 92.7 if groups that the decision itself moved to another list are ignored.
+  // The mean would be 92.7 if groups that the decision itself has moved to another list were
+  // ignored.
   EXPECT_GT(stirred_sum / kSeeds, 93.5);
 }
 
-// Clusters that a search found free were in no preallocation when the trace began, unless a
+// If a search found clusters free, they were not in a preallocation when the trace began, unless a
 // preallocation was released without an event.
 TEST(WarmStart, APreallocationHasNothingThatWasFree) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
@@ -156,7 +158,7 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
                                free.push_back({start, end - start});
                              });
   ASSERT_EQ(free.size(), 1u);
-  MbGroup shown;  // claims that no cluster is free, so all are hidden
+  MbGroup shown;  // says that no cluster is free, so all are hidden
   shown.number = 1;
   std::array<trace::Event, 2> events;
   events[0].kind = trace::EventKind::mballoc_alloc;
@@ -173,8 +175,8 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
   }
 }
 
-// The blocks before a preallocation show its place in the file, even if the preallocation is only
-// released.
+// The blocks before a preallocation show its position in the file, even if the trace only releases
+// the preallocation.
 TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const auto& geometry = fs.source().geometry;
@@ -206,8 +208,9 @@ TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   EXPECT_GT(logical(), 1u << 31);
 }
 
-// A request for a hole shows that the file is longer than its hits suggest. A hit shows the
-// position in the file of the earlier part of its preallocation.
+// A request for a hole shows that the file is longer than the blocks that preallocations served. If
+// a preallocation serves a request, this also shows the file position of the preallocation's
+// earlier part.
 TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const auto& geometry = fs.source().geometry;
@@ -257,7 +260,8 @@ struct OldBlocks {
   std::vector<std::uint64_t> words{source.groups[1].words.begin(), source.groups[1].words.end()};
 };
 
-// Without extents a request has no neighbours, but its goal shows the file's block before it.
+// If a file has no extents, its requests have no neighbours, but a request's goal shows the file's
+// block before it.
 TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   OldBlocks old;  // blocks 30 to 34 of the file
   const auto& geometry = old.source.geometry;
@@ -283,7 +287,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   auto found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].start, 100u);
-  EXPECT_EQ(found[0].len, 15u);  // up to the file's last block
+  EXPECT_EQ(found[0].len, 15u);  // up to the last block of the file
   EXPECT_EQ(found[0].logical, 20u);
   Rig rig("legacy", old.fs);
   rig.state.take(rig.state.group(1), 110, 5);
@@ -299,7 +303,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   near.ino = 21;  // the goal belongs to another file's request
   EXPECT_EQ(deduced(3)[0].logical, 45u);
   near.ino = 20;
-  bitmap::clear_range(old.words, 112, 1);  // a cluster between them is free
+  bitmap::clear_range(old.words, 112, 1);  // a cluster between the blocks is free
   found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].len, 10u);
@@ -314,7 +318,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   EXPECT_EQ(found[1].logical, 35u);
 }
 
-// Two pieces with only blocks of the file between them are one preallocation.
+// If only blocks of the file are between two pieces, the pieces are one preallocation.
 TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   OldBlocks old;
   std::array<trace::Event, 2> events;
@@ -342,7 +346,7 @@ TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   EXPECT_EQ(deduced().size(), 2u);
 }
 
-// A thread that waits for its CPU's preallocations may wake up on another CPU.
+// A thread chooses the preallocations of its CPU, waits, and may then continue on another CPU.
 TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   std::array<trace::Event, 2> events;
@@ -363,8 +367,8 @@ TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
   }
 }
 
-// The trace uses the beginning of a CPU's preallocation. The counters show that it extends to the
-// end of its chunk, and where two others are.
+// In the trace, requests use the beginning of a CPU's preallocation. The counters show that the
+// preallocation extends to the end of its chunk, and where two others are.
 TEST(WarmStart, APreallocationOfACpuGoesOnToTheEndOfItsChunk) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 600);
@@ -401,7 +405,7 @@ TEST(WarmStart, APreallocationOfACpuGoesOnToTheEndOfItsChunk) {
   EXPECT_EQ(again.fragments, shown.fragments);
 }
 
-// A file of up to mb_stream_req blocks was served from its CPU's preallocation.
+// A CPU's preallocation serves only files of up to mb_stream_req blocks.
 TEST(WarmStart, StreamRequestsAreAsLongAsTheRecordedKernelHasIt) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   trace::Event hit;
@@ -421,7 +425,7 @@ TEST(WarmStart, StreamRequestsAreAsLongAsTheRecordedKernelHasIt) {
   }
 }
 
-// A capture is untrusted input. Impossible facts must not reach the state.
+// A capture is untrusted input, so impossible facts in it must not change the state.
 TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   Rig rig("legacy", fs);

@@ -33,7 +33,7 @@ TEST(WriteOrder, OneFileInOnePieceIsInOrder) {
   EXPECT_EQ(d.order.interrupted, 0u);
 }
 
-// The files are neighbours on the device, but their blocks were allocated in turns.
+// The two files are neighbours on the device, but their blocks were allocated alternately.
 TEST(WriteOrder, TwoFilesThatTakeTurnsAreInterleaved) {
   Device d;
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -63,7 +63,7 @@ TEST(WriteOrder, NothingHandedOutCountsForNothing) {
   EXPECT_EQ(d.order.neighbours, 0u);
 }
 
-// The sequence numbers of the allocated blocks must give the same figures.
+// A list of every block with its sequence number must give the same figures.
 TEST(WriteOrder, RandomWritesAgreeWithOneByOne) {
   Rng rng(3);
   Device d;

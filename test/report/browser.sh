@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests the pages of `replay`, `sweep`, `verify` and `map` (--html) in a headless Chromium: there is no error, every
-# plot is drawn, and keys, selects and the slider work.
-#   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: there is no Chromium
+# Tests the pages of `replay`, `sweep`, `verify` and `map` (--html) in a headless Chromium. No script may fail, every
+# plot must be drawn, and keys, select elements and the slider must work.
+#   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: Chromium is not installed
 set -euo pipefail
 e4replay=$1 captures=$2
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
@@ -12,7 +12,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Runs after the page's own script, inspects the page and writes the result into an element.
+# This script runs after the page's own scripts. It inspects the page and writes the result into an element.
 cat >"$work/common.js" <<'COMMON'
 const said = [...(window.errors || [])];
 const expect = (holds, what) => { if (!holds) said.push(what); };
@@ -206,7 +206,7 @@ look() {
     sed -e '0,/<head>/s//<head><script>window.errors = []; window.onerror = (what) => errors.push(what);<\/script>/' \
         "$2" >"$work/probed.html"
     { echo '<script>{' && cat "$work/common.js" "$work/$3.js" && echo '}</script>'; } >>"$work/probed.html"
-    # A window has a minimum width; a frame can have any width.
+    # Put the page into a frame, because a window cannot be narrower than some minimum.
     printf '<body><iframe id="frame" src="probed.html#%d" style="width:%dpx;height:900px;border:0"></iframe><script>
         document.getElementById("frame").onload = (event) =>
             document.body.append(event.target.contentDocument.getElementById("verdict"));

@@ -68,7 +68,7 @@ TEST(ChooseRows, WhatWasNotRecordedIsNoDifference) {
   EXPECT_NE(std::ranges::find(now, "mb_stats/breaks"), now.end());
 }
 
-// The other orders differ from the first by -10 % and by 5 %.
+// The runs in other orders differ from the first run by -10 % and by 5 %.
 TEST(Luck, IsTheLargestChangeInOtherOrders) {
   ReplayReport report = two_policies();
   report.recorded_policy = "legacy";
@@ -96,7 +96,7 @@ TEST(Luck, IsTheLargestChangeInOtherOrders) {
             "no figure varies under legacy in 2 other orders of overlapping requests");
 }
 
-// Searches take 9 % more steps, which other orders of the requests could also cause.
+// Searches take 9 % more steps. Another order of the requests could cause the same change.
 TEST(Luck, IsNoDifferenceInTheHeadline) {
   ReplayReport report = two_policies();
   for (results::Outcome& run : report.runs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the command itself: output channels, exit statuses, one line for each error.
+// Tests the command itself: where it writes output, its exit statuses, and that each error is one
+// line.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -114,8 +115,8 @@ TEST_F(FreefragCommand, JsonSaysTheSameAsTheText) {
   EXPECT_TRUE(document.at("bad_groups").as_array().empty());
 }
 
-// The superblock of a mounted disk is written only at intervals, and e2freefrag's percentages use
-// the superblock's count.
+// The kernel writes the superblock of a mounted disk only at intervals, and e2freefrag computes
+// percentages from the superblock's count. So the command must warn.
 TEST_F(FreefragCommand, SaysThatTheSuperblockIsOld) {
   std::filesystem::copy_file(image(), file("mounted"));
   for (const char* count : {"7", "0"}) {
@@ -215,7 +216,8 @@ TEST_F(FreefragCommand, CountsWhatFstrimWouldSend) {
   expect_error({image(), "--fstrim", "9M"}, 2, "longer than a group (8.0 MiB)");
 }
 
-// Compares with the kernel's own FITRIM, on a mounted file system.
+// Compares the command's figure with the bytes that the kernel's own FITRIM sends on a mounted file
+// system.
 TEST_F(FreefragCommand, FstrimSendsAsMuch) {
   std::filesystem::create_directory(file("mnt"));
   for (const auto& [name, options] :

@@ -77,7 +77,8 @@ TEST_P(Freefrag, SmallestChunk) {
   EXPECT_EQ(ours(path_, block_kb, 1), theirs(path_, block_kb));
 }
 
-// The text equals e2freefrag's even where that is wrong. The numbers in the document are correct.
+// The text is the same as e2freefrag's, even where e2freefrag is wrong. The numbers in the JSON
+// document are correct.
 TEST_P(Freefrag, FreeBlocksAddUp) {
   test::fill_image(path_, {.seed = 7, .max_free = 30, .max_used = 40});
   auto image = image::Image::open(path_, {.load_bitmaps = false});
@@ -88,8 +89,8 @@ TEST_P(Freefrag, FreeBlocksAddUp) {
   EXPECT_EQ(free->text_is_wrong(), free->superblock.features.bigalloc);
 }
 
-// There are enough groups for several pieces of work, so that extents cross the boundaries of
-// pieces.
+// There are so many groups that the work is divided into several pieces, and extents cross the
+// boundaries of the pieces.
 TEST(FreefragPieces, ManySmallGroupsOnManyThreads) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the page: foreign text is escaped, and the script draws correctly.
+// Tests the HTML page: text from inputs is escaped, and the data for the script is correct.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Sets the numbers of groups and extents that the run's searches considered.
+// Sets how many groups the run's searches considered and how many extents they scanned.
 void set_steps(results::Outcome& run, std::uint64_t groups, std::uint64_t extents) {
   allocator::Counters counters;
   counters[mb::Criterion::cr0].groups_considered = groups;
@@ -71,7 +71,7 @@ TEST(Html, EscapesWhatMarksUp) {
   EXPECT_EQ(html_escape("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
 }
 
-// Data cannot end its enclosing element.
+// The data is inside a script element. Text in the data must not be able to end that element.
 TEST(Html, DataIsJsonWithoutAnOpeningBracket) {
   const std::string data = html_data(make_report({"legacy", "cr1.5"}));
   EXPECT_EQ(data.find('<'), std::string::npos);
@@ -92,8 +92,8 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
 }
 
-// The recorded kernel comes before the policies for each figure that it has. The cost of single
-// decisions is not recorded.
+// For each figure that the recorded kernel has, its value comes before those of the policies. A
+// trace does not contain the cost of single decisions.
 TEST(Html, DataHoldsTheRecordedKernelFirst) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());
@@ -146,7 +146,7 @@ TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   EXPECT_EQ(cells.back().to_number<std::size_t>(), 3 * ((2 * kMostCells + 1 - 1) % 3 + 1));
 }
 
-// Slow decisions have their explanation. A long explanation is shortened in the middle.
+// Each slow decision has an explanation. A long explanation is shortened in the middle.
 TEST(Html, SlowDecisionsAreExplained) {
   ReplayReport report = make_report({"legacy"});
   EXPECT_EQ(html_slowest(report).find("<pre>"), std::string::npos);
@@ -161,8 +161,9 @@ TEST(Html, SlowDecisionsAreExplained) {
   EXPECT_EQ(html.find("line 88 "), std::string::npos);
 }
 
-// Returns a report on a run of four decisions, compared with a kernel's in both ways. In the
-// free-running replay the second decision differs. One counter at the end differs.
+// Returns a report on a run of four decisions, compared with a kernel's decisions when following
+// the trace and in a free-running replay. In the free-running replay, the second decision differs.
+// At the end, one counter differs.
 ReplayReport make_verified() {
   ReplayReport report = make_report({"legacy"});
   results::Outcome& run = report.runs[0];

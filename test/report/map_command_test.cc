@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests `e4replay map`: compares the picture with e2freefrag and dumpe2fs, and tests its forms and
-// errors.
+// Tests `e4replay map`: compares the picture with e2freefrag and dumpe2fs, and tests its output
+// formats and errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,8 +57,7 @@ class MapCommand : public testing::Test {
 std::unique_ptr<test::TempDir> MapCommand::dir_;
 
 TEST_F(MapCommand, FreeBlocksOfGroupsAreThoseThatDumpe2fsCounts) {
-  // There is a cell for each of the eight groups of 8,192 blocks. The last group has one block
-  // less.
+  // Each of the eight groups of 8,192 blocks has one cell. The last group has one block less.
   const json::object found = document({"--columns", "8", "--rows", "1", image()});
   const auto& cells = found.at("cells").as_array();
   ASSERT_EQ(cells.size(), 8u);
@@ -84,7 +83,7 @@ TEST_F(MapCommand, DrawsOneSignForACell) {
   EXPECT_NE(drawn[2].find("each character is 512.0 KiB (0.0625 groups)"), std::string::npos)
       << drawn[2];
   EXPECT_EQ(drawn[3], "");
-  // Inode tables and the journal are at the start; free space is blank.
+  // Inode tables and the journal are at the start of the disk. Free space is drawn as blanks.
   EXPECT_TRUE(drawn[4].starts_with("   1.0 KiB |█")) << drawn[4];
   EXPECT_EQ(drawn[7].substr(0, 12), "  48.0 MiB |") << drawn[7];
   EXPECT_NE(drawn[7].find("       "), std::string::npos) << drawn[7];

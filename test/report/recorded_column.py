@@ -15,15 +15,15 @@ import subprocess
 import sys
 import tempfile
 
-# Counters of searches that the closing events of a trace show; mb_stats has more.
+# These counters of searches can be computed from the closing events of a trace. mb_stats has more counters.
 SHOWN_BY_TRACE = {"mb_stats/" + name for name in (
     "reqs", "success", "groups_scanned", "extents_scanned", "goal_hits")}
-# Two writers while discards run: a free-running replay does not model the ranges that are in use meanwhile
-# (docs/fidelity.md).
+# In these captures, two writers run while discards are sent. A free-running replay does not model which ranges are in
+# use meanwhile (docs/fidelity.md).
 NOT_ALONE = {"discard-beside", "trim-beside"}
-# The model does not count groups considered in CR1 as these kernels do (docs/fidelity.md).
+# For some kernels, the model does not count the groups considered in CR1 as the kernel does (docs/fidelity.md).
 CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
-# A kernel may already have counted a group when it finds the group's lock taken.
+# When a kernel skips a group because its lock is held, it may already have counted the group.
 LOCKED = CR1 | {"mb_stats/cr0_stats/groups_considered"}
 MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1, "storm-6.12": LOCKED}
 

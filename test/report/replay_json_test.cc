@@ -29,7 +29,7 @@ TEST(ReplayJson, NamesTheMountOptionsThatAreNotModelled) {
   report.not_modelled = {{"discard", "mounted with discard: freed late"}};
   const json::array discard = {"discard"};
   EXPECT_EQ(json::parse(replay_json(report)).at("not_modelled"), discard);
-  report.runs[0].agreement.emplace();  // makes it a verify
+  report.runs[0].agreement.emplace();  // makes it a report of verify
   EXPECT_EQ(json::parse(replay_json(report)).at("not_modelled"), discard);
 }
 
@@ -44,7 +44,8 @@ TEST(ReplayJson, CountsGroupsPassedOver) {
   EXPECT_EQ(verified.at("free_run").at("skips"), 4);
 }
 
-// Returns a report with a column of the recorded kernel and three known counters of searches.
+// Returns a report with a column of the recorded kernel, in which three counters of searches are
+// known.
 ReplayReport with_kernel() {
   ReplayReport report = followed_report();
   results::Outcome run;
@@ -112,7 +113,7 @@ void expect_all_rows(const json::value& document, const results::Outcome& run) {
   EXPECT_GT(known, 60u);
 }
 
-// No other member of an object may replace a row.
+// Every row must have its own member in the document, which no other member replaces.
 TEST(ReplayJson, HasEveryRowOfTheText) {
   ReplayReport report = followed_report();
   report.start.free.extents.add(0, 5);
@@ -136,7 +137,7 @@ TEST(ReplayJson, HasEveryRowOfTheText) {
   }
 }
 
-// A key is a path in the document, so no key may be below another one.
+// A key is a path in the document, so no key may be below another key.
 TEST(ReplayJson, NoRowLiesWithinAnother) {
   for (const results::Row& a : results::rows())
     for (const results::Row& b : results::rows())
@@ -233,7 +234,8 @@ TEST(Columns, BeginWithTheRecordedKernel) {
   EXPECT_EQ(columns(report).size(), 1u);
 }
 
-// The recorded kernel is an additional column: changes still compare the policies.
+// The recorded kernel has a column of its own. Changes still compare the other policies with the
+// first policy.
 TEST(Columns, ChangesAreAgainstTheFirstPolicy) {
   ReplayReport report = with_kernel();
   report.runs.push_back(report.runs[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A new figure needs only one row. The row that this test adds must appear in every report about
-// runs.
+// To add a figure, one new row in the table must be enough. The row that this test adds must appear
+// in every report about runs.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -63,7 +63,7 @@ bool has(const std::string& text, std::string_view what) {
   return text.find(what) != std::string::npos;
 }
 
-// Returns the line of a text that has the label.
+// Returns the line of the text that contains the label.
 std::string line_of(const std::string& text) {
   const auto at = text.find(kLabel);
   if (at == std::string::npos) return "no line";

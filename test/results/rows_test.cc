@@ -47,7 +47,7 @@ TEST(ChangeText, ADifferenceWithinLuckIsNone) {
   EXPECT_EQ(change_text(Value(), whole(4), 5), "");
 }
 
-// A new criterion in the table gets its rows in all reports automatically.
+// Every criterion in the table must have rows in all reports.
 TEST(Rows, EveryCriterionHasItsOwn) {
   for (const mb::CriterionRow& criterion : mb::ladder_criteria()) {
     for (const char* counter :
@@ -62,7 +62,7 @@ TEST(Rows, EveryCriterionHasItsOwn) {
   }
 }
 
-// A counter of a criterion appears only in that criterion's row.
+// A counter of a criterion must appear only in that criterion's row.
 TEST(Rows, ShowTheirOwnCriterion) {
   Outcome run;
   std::uint64_t value = 1;
@@ -78,8 +78,8 @@ TEST(Rows, ShowTheirOwnCriterion) {
   EXPECT_EQ(find_row("groups_considered")->of(run), whole(all));
 }
 
-// 6.12.77 and 6.17 count a search that ended past the last criterion as a useless loop of the first
-// criterion.
+// If a search ends after the last criterion, 6.12.77 and 6.17 count it as a useless loop of the
+// first criterion.
 TEST(Rows, ShowWhatFaultyCountersMean) {
   Outcome run;
   run.policy = allocator::find_policy("linux-7.3");
@@ -97,7 +97,8 @@ TEST(Rows, ShowWhatFaultyCountersMean) {
 constexpr Teller kAll[] = {Teller::replay,  Teller::review, Teller::hunt,   Teller::age,
                            Teller::writers, Teller::watch,  Teller::metrics};
 
-// A key is a path in a document, so no row may have the key of another row, or a key below it.
+// A key is a path in a document, so no row may have the same key as another row, or a key below
+// another row's key.
 TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
   for (const Teller teller : kAll) {
     const auto all = rows(teller);
@@ -110,7 +111,7 @@ TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
   }
 }
 
-// A label or key that ends with a unit must name the row's unit.
+// If a label or key ends with a unit, it must be the row's unit.
 TEST(Rows, HaveTheUnitOfTheirLabel) {
   for (const Teller teller : kAll) {
     if (teller == Teller::metrics) continue;  // its labels have no units
@@ -148,7 +149,7 @@ TEST(Rows, FitIntoALineOfAReview) {
   }
 }
 
-// The start image has figures of free space, but no figures of a run.
+// A start image has figures of free space, but no figures of a run.
 TEST(Rows, OfTheStartAreOfFreeSpace) {
   Outcome start;
   start.free.extents.add(0, 100);
@@ -157,7 +158,7 @@ TEST(Rows, OfTheStartAreOfFreeSpace) {
   EXPECT_EQ(find_row("aged/max_kb", Teller::age)->of(start), whole(400));
 }
 
-// A file system that was aged has no figures of a replay, and a replay has no figures of ageing.
+// An aged file system has no figures of a replay, and a replay has no figures of ageing.
 TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
   Outcome replayed, aged;
   aged.aged.emplace();
@@ -167,8 +168,8 @@ TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
   EXPECT_EQ(find_row("freed/runs", Teller::age)->of(aged), whole(0));
 }
 
-// docs/metrics.md has the key and label of each row in one line. SECTION and CRITERION stand for
-// the names of each criterion.
+// docs/metrics.md must have the key and label of each row in one line. There, SECTION and CRITERION
+// stand for the names of each criterion.
 TEST(Rows, AreInTheDocumentation) {
   const Result<std::string> page = read_file(METRICS);
   ASSERT_TRUE(page.ok());

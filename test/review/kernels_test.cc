@@ -38,7 +38,7 @@ class KernelReview : public ::testing::Test {
     options_.captures.push_back(*app::parse_capture(dir_.file("case.e4c")));
   }
 
-  // Makes a side whose kernel file has that name, which selects its behaviour.
+  // Makes a side with a fake kernel. The name of its file selects its behaviour.
   Side kernel(const std::string& name) {
     std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
     Side out;
@@ -105,7 +105,7 @@ TEST_F(KernelReview, ATimeOfOneThatDecidesOtherwiseIsTheMedianOfRunsInTurn) {
   EXPECT_TRUE(one.caveats.empty()) << one.caveats.front();
 }
 
-// On a clock that ticks every 256 ns, 100 ns and 350 ns may differ by one tick only.
+// If a clock ticks every 256 ns, 100 ns and 350 ns may differ by only one tick.
 TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   const auto review = run("good", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;
@@ -114,7 +114,7 @@ TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   EXPECT_EQ(change_of(figure(*review, "decision_ns/mean")), Change::worse) << "of many requests";
 }
 
-// The mean time of this kernel is 350 ns or less in some runs, and more in others.
+// The mean time of the noisy kernel is 350 ns or less in some runs, and more in others.
 TEST_F(KernelReview, WhatRunsOfOneKernelDifferByIsNoise) {
   const auto review = run("noisy-a", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;
@@ -142,7 +142,7 @@ TEST_F(KernelReview, NamesTheKernelsThatWereCompared) {
   EXPECT_NE(page.find("commit 0123456789ab"), std::string::npos);
 }
 
-// A kernel that fails is worse than any figure, no matter how it fails.
+// However a kernel fails, its failure is worse than any figure.
 TEST_F(KernelReview, AKernelThatFailsIsTheFirstThatGotWorse) {
   ::setenv("E4R_GUEST_PATIENCE", "1", 1);
   const std::pair<const char*, const char*> kernels[] = {
@@ -196,8 +196,8 @@ TEST_F(KernelReview, AKernelThatFailsWhenItIsAskedAgainHasFailed) {
   EXPECT_NE(review->cases.front().failed[1].find("the kernel failed"), std::string::npos);
 }
 
-// The capture has neither file sizes nor writers. One caveat for each policy counts the decisions
-// that depended on them.
+// The capture contains neither file sizes nor numbers of writers. For each policy, a caveat counts
+// the decisions that depended on them.
 TEST_F(KernelReview, GuessesAreACaveat) {
   options_.captures = {*app::parse_capture(TRACES "/cr5-64m.e4c")};
   options_.force = true;

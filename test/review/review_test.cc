@@ -75,10 +75,10 @@ TEST(ReviewFigures, AreThoseOfBothSides) {
       ++worse;
       EXPECT_EQ(one.row->key, "extents_scanned");
     }
-    // Models are not timed, and no search reached CR2.
+    // These rows must not appear: models are not timed, and no search reached CR2.
     EXPECT_FALSE(one.row->key.starts_with("decision_ns")) << one.row->key;
     EXPECT_NE(one.row->key, "hits/cr2");
-    // e4defrag: 10 extra extents in 1,000 blocks are 1 %, which gives a score of 8.
+    // For e4defrag, 10 extra extents in 1,000 blocks are 1 %, which gives a score of 8.
     if (one.row->key == "files/e4defrag_score") {
       EXPECT_DOUBLE_EQ(std::get<double>(one.base), 8);
     }
@@ -143,14 +143,14 @@ TEST(Review, TellsTheLargestChangeFirst) {
   const Review review = hostile();
   const std::vector<CaseFigure> worse = list_changed(review, Change::worse);
   ASSERT_GE(worse.size(), 3u);
-  EXPECT_EQ(worse.front().of, 1u);  // from 0
+  EXPECT_EQ(worse.front().of, 1u);  // the base's value is 0
   for (std::size_t i = 1; i < worse.size(); ++i)
     EXPECT_GE(size_of(review.cases[worse[i - 1].of].figures[worse[i - 1].figure]),
               size_of(review.cases[worse[i].of].figures[worse[i].figure]));
   EXPECT_TRUE(list_changed(review, Change::better).empty());
 }
 
-// Returns a review with one case for each pair of extents per file.
+// Returns a review with one case for each pair of values of extents per file.
 Review of_extents(const std::vector<std::pair<double, double>>& values) {
   Review out = hostile();
   const Case first = out.cases.front();

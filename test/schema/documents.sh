@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes real documents of every kind, as OUT/KIND/NAME.json.
+# Makes real documents of every kind. Writes them to OUT/KIND/NAME.json.
 #   documents.sh E4REPLAY CAPTURES TRACES OUT WATCH_DOCUMENT
 set -euo pipefail
 e4replay=$1 captures=$2 traces=$3 out=$4 watch_document=$5
 tune2fs_lazy=$(dirname "$e4replay")/tune2fs-lazy
 cd "$captures"
 
-# Writes a document; status 3 is a verify with disagreement.
+# Writes a document. Permits status 3, with which verify reports a disagreement.
 write() {
     local kind=$1 name=$2 status=0
     shift 2
@@ -44,7 +44,8 @@ write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
 write verify linux-6.18 "$e4replay" verify churn-4k.img linux618-churn-4k.trace.zst --json -
 write verify no-stats "$e4replay" verify "$traces/churn-ext3-5.4.e4c" --json -
-# Like the code of a kernel without mb_stats: only closing events show its searches (test/stats/mb_files_test.cc).
+# Change a document so that it looks like one of a kernel's code without mb_stats, where only closing events show the
+# searches (test/stats/mb_files_test.cc).
 python3 - "$out" <<'END'
 import json, pathlib, sys
 
@@ -66,7 +67,7 @@ write replay discard "$e4replay" replay churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
 write verify discard "$e4replay" verify churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
-# A free-running replay has other discards.
+# A free-running replay sends other discards than the kernel. So only its document must name discards as not modelled.
 for kind in replay verify; do
     python3 -c 'import json, sys; print(*json.load(sys.stdin)["not_modelled"])' <"$out/$kind/discard.json"
 done | diff - <(printf 'discard\n\n')
@@ -89,7 +90,7 @@ write info whole "$e4replay" info "$out/whole.e4c" --json -
 write replay capture "$e4replay" replay "$out/whole.e4c" --json -
 head -c 200000 "$out/whole.e4c" >"$out/cut.e4c"
 write info cut "$e4replay" info "$out/cut.e4c" --json -
-# Captures written by `record`, on a file system that had been mounted before.
+# `record` made these captures on a file system that was already mounted.
 for name in full writeback-8; do
     write info "recorded-$name" "$e4replay" info "$traces/$name.e4c" --json -
     write trace-info "recorded-$name" "$e4replay" trace info "$traces/$name.e4c" --json -

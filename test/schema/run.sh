@@ -11,7 +11,8 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$work/out/swept"
 python3 "$here/validate.py" "$root/docs/schema" "$work/out"
 
-# Validates as docs/data.md does, with a schema that refers to another file. A document of another kind must be refused.
+# Validates a document by the command in docs/data.md. The schema refers to another file. A document of another kind
+# must be refused.
 valid() {
     python3 -W ignore -m jsonschema --base-uri "file://$(realpath "$root/docs/schema")/" -i "$1" "$root/docs/schema/replay.schema.json" >"$work/valid" 2>&1
 }

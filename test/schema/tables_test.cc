@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// docs/schema repeats the lists of criteria and tunables, because it is the contract with other
-// programs. This test compares it with the tables in the code.
+// The schemas in docs/schema repeat the lists of criteria and tunables, because they are the
+// contract with other programs. This test compares the lists with the tables in the code.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

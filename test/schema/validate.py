@@ -107,7 +107,7 @@ def check(file, kind, document_path):
     if not closed:
         yield f"{file.path.name}: closes no object"
     for at in closed[:200]:
-        at["no such member"] = 1  # not a name that some file could define
+        at["no such member"] = 1  # a name that no schema can define
         if validator.is_valid(stranger):
             yield f"{where}: a member that no schema names is accepted"
         del at["no such member"]

@@ -14,7 +14,8 @@ const ReclaimModel& model(std::string_view name) {
   return *find_model(name);
 }
 
-// Inserts single blocks of a file at places on the disk that do not join.
+// Inserts single blocks of a file. Their places on the disk are not adjacent, so the entries do not
+// merge.
 void fill(StatusCache& cache, std::uint64_t ino, std::uint64_t first, std::uint64_t count,
           std::uint32_t type) {
   for (std::uint64_t i = 0; i < count; ++i)
@@ -62,8 +63,10 @@ TEST(Reclaim, AWalkThatBeganInTheMiddleEndsWhereItBegan) {
   StatusCache cache;
   fill(cache, 11, 0, 4, es::written);  // blocks 0 2 4 6
   for (const std::uint64_t block : {0, 2, 4, 6}) (void)cache.look_up(11, block);
-  EXPECT_EQ(model("round-robin").scan(cache, 2).reclaimed, 0u);  // it clears the marks of 0 and 2
-  // 4 and 6 lose their marks, 0 and 2 are reclaimed. The walk ends before it meets 4 again.
+  EXPECT_EQ(model("round-robin").scan(cache, 2).reclaimed,
+            0u);  // the call clears the marks of 0 and 2
+  // The call clears the marks of 4 and 6 and reclaims 0 and 2. The walk ends before it reaches 4
+  // again.
   const ShrinkCall scan = model("round-robin").scan(cache, 100);
   EXPECT_EQ(scan.visited, 4u);
   EXPECT_EQ(scan.reclaimed, 2u);
@@ -83,15 +86,16 @@ TEST(Reclaim, DelayedEntriesCostRoundRobinTheBudgetAndEvictableNothing) {
   }
 }
 
-// An entry has grown over the cursor. Round-robin visits it twice, at the start and at the end of
-// its walk.
+// An entry has grown so that it contains the cursor. Round-robin visits it twice, at the start and
+// at the end of its walk.
 TEST(Reclaim, EvictableVisitsEachEntryOnce) {
   for (const char* name : {"round-robin", "evictable"}) {
     StatusCache cache;
     cache.insert(11, {0, 4, 100, es::written});
     cache.insert(11, {4, 4, 200, es::written});
     (void)cache.look_up(11, 0);
-    EXPECT_EQ(model(name).scan(cache, 1).reclaimed, 0u);  // it clears the mark; the cursor is at 4
+    EXPECT_EQ(model(name).scan(cache, 1).reclaimed,
+              0u);  // the call clears the mark; the cursor is at 4
     cache.insert(11, {0, 8, 100, es::written});
     (void)cache.look_up(11, 0);
     const ShrinkCall scan = model(name).scan(cache, 10);

@@ -17,7 +17,7 @@ using trace::EventKind;
 
 using Source = test::MemorySource;
 
-// Writes the trace of a kernel whose shrinker is the model.
+// Writes a trace as a kernel would whose shrinker decides like the model.
 class Recorder {
  public:
   explicit Recorder(const ReclaimModel& model) : model_(model) {
@@ -31,7 +31,7 @@ class Recorder {
     add(EventKind::es_remove_extent, ino, {logical, len, 0, 0});
     cache_.remove(ino, logical, len);
   }
-  // Looks up an entry; reads and caches it if it is not there.
+  // Looks up an entry. If the cache does not have it, reads and caches it.
   void look_up(std::uint64_t ino, const Entry& there) {
     add(EventKind::es_lookup_enter, ino, {there.logical, 0, 0, 0});
     const StatusCache::Found found = cache_.look_up(ino, there.logical);
@@ -115,7 +115,7 @@ TEST(ShrinkerReplay, FollowsWhatItsOwnModelRecorded) {
     EXPECT_EQ(replay->contradictions, 0u);
     EXPECT_EQ(replay->recorded_us, 7 * a.scans.all);
     EXPECT_GT(replay->followed.lost_hits, 0u);
-    // A what-if with the recording model must give the same result.
+    // A what-if replay with the same model must give the same result.
     Source again(recorder.events());
     const Result<ReclaimOutcome> outcome = what_if(again, model);
     ASSERT_TRUE(outcome.ok());
@@ -159,7 +159,8 @@ TEST(ShrinkerReplay, OneDifferenceIsPutRight) {
   Recorder recorder(models().front());
   recorder.insert(11, {0, 8, 100, es::written});
   for (int i = 0; i < 5; ++i) recorder.look_up(11, {0, 8, 100, es::written});
-  recorder.events()[2].block = 900;  // the first answer names another place; so do all later ones
+  recorder.events()[2].block =
+      900;  // the first answer names another place, and so do all later answers
   for (std::size_t i = 4; i < recorder.events().size(); i += 2) recorder.events()[i].block = 900;
   Source source(recorder.events());
   const Result<Replay> replay = follow(source, models().front());
@@ -213,7 +214,7 @@ TEST(ShrinkerReplay, WhatCannotBeIsCountedAndLeftOut) {
       {0, [](Event& e) { e.logical = kLastBlock + 1; }},
       {1, [](Event& e) { e.ino = 12; }},     // for another inode
       {2, [](Event& e) { e.pid = 9; }},      // without a lookup
-      {2, [](Event& e) { e.logical = 3; }},  // does not hold the block
+      {2, [](Event& e) { e.logical = 3; }},  // does not contain the block
       {2, [](Event& e) { e.count = kLastBlock + 5; }},
       {1, [](Event& e) { e.logical = UINT64_MAX; }},
   };

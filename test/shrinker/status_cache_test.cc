@@ -32,7 +32,8 @@ TEST(StatusCache, InodesAreOnTheListWhileTheyHaveReclaimableEntries) {
   EXPECT_EQ(order(cache), Inodes{11});
 }
 
-// A replaced entry is removed first, so the inode of a single entry moves to the tail.
+// Replacing an entry first removes it. So an inode that has only this entry moves to the tail of
+// the list.
 TEST(StatusCache, ReplacingTheOnlyEntryMovesTheInodeToTheTail) {
   StatusCache cache;
   cache.insert(11, {0, 4, 50, es::written});

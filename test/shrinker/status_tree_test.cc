@@ -106,7 +106,7 @@ TEST(StatusTree, RangesAreThoseOfAFile) {
   EXPECT_FALSE(is_range(1, UINT64_MAX));
 }
 
-// A reference with one row for each block: its status and its place on the disk.
+// A simple reference: the status of each block and its place on the disk.
 class Plain {
  public:
   static constexpr std::uint64_t kBlocks = 64;
@@ -140,7 +140,7 @@ Entry draw_entry(Rng& rng) {
   e.logical = rng.below(Plain::kBlocks);
   e.len = 1 + rng.below(std::min<std::uint64_t>(Plain::kBlocks - e.logical, 12));
   e.flags = kTypes[rng.below(kTypes.size())];
-  // The disk block often follows from the position in the file, so that neighbours merge.
+  // The disk block is often computed from the position in the file, so that neighbours merge.
   if (e.mapped()) e.block = rng.chance(3, 4) ? 1000 + e.logical : rng.below(100);
   return e;
 }

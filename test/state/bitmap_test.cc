@@ -10,7 +10,7 @@
 namespace e4r::state::bitmap {
 namespace {
 
-// Tests one bit at a time, as a slow but simple reference.
+// Searches one bit at a time, as a slow but simple reference.
 std::uint32_t plain_find(const std::vector<bool>& bits, bool want, std::uint32_t limit,
                          std::uint32_t from) {
   while (from < limit && bits[from] != want) ++from;

@@ -37,7 +37,7 @@ OrderCounters plain_counters(const std::vector<std::uint64_t>& words, std::uint3
   return counters;
 }
 
-// After random calls of take() and give(), every chunk is still the largest possible.
+// After random calls of take() and give(), every free chunk must still be as large as possible.
 TEST(Buddy, StaysCanonical) {
   for (const std::uint32_t orders : {5u, 8u, 12u}) {
     Rng rng(orders);

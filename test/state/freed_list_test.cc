@@ -47,10 +47,10 @@ TEST(FreedList, MergesWithItsParentAlone) {
   EXPECT_TRUE(list.add(0, 20, 2, 1));
   EXPECT_TRUE(list.add(0, 10, 2, 1));
   EXPECT_TRUE(list.add(0, 30, 2, 1));
-  EXPECT_TRUE(list.add(0, 18, 2, 1));  // goes below 10, which it does not touch
+  EXPECT_TRUE(list.add(0, 18, 2, 1));  // goes below 10, with which it is not adjacent
   ASSERT_EQ(list.entries().size(), 4u);
   EXPECT_EQ(list.entries().back().start, 18u);
-  EXPECT_TRUE(list.add(0, 12, 6, 1));  // goes below 18 and merges with it; then 10 merges too
+  EXPECT_TRUE(list.add(0, 12, 6, 1));  // goes below 18 and merges with it; then 10 also merges
   ASSERT_EQ(list.entries().size(), 3u);
   const auto taken = list.take_committed(1);
   ASSERT_EQ(taken.size(), 3u);
@@ -82,7 +82,7 @@ TEST(FreedList, KeepsUnlinkedEntriesUntilTheyAreTaken) {
   EXPECT_TRUE(list.add(0, 20, 2, 1, 3));
   list.unlink(2, 9);  // the head of the list belongs to another transaction
   list.unlink(1, 1);
-  EXPECT_FALSE(list.add(0, 11, 1, 2, 4));  // unlinked, and still listed
+  EXPECT_FALSE(list.add(0, 11, 1, 2, 4));  // removed from the tree, but still on the list
   EXPECT_FALSE(list.add(0, 21, 1, 2, 4));
   EXPECT_TRUE(list.add(0, 12, 2, 2, 4));
   std::uint32_t clusters = 0;

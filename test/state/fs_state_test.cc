@@ -54,7 +54,7 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
     }
     if (rng.chance(1, 50)) state.commit(transaction++);
     if (step % 50 == 0) {
-      // The test itself frees clusters that also wait for a commit. Ignore this violation.
+      // Ignore one violation, which the test causes: it frees clusters that also wait for a commit.
       std::vector<std::string> lines = state.check(5);
       std::erase_if(lines, [](const std::string& l) {
         return l.find("freed range") != std::string::npos ||
@@ -65,7 +65,7 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
   }
 }
 
-// The length that mb_find_extent finds, computed from the chunks alone.
+// Returns the length that mb_find_extent would find, computed from the chunks alone.
 std::uint32_t joined_chunks(FsState& state, Group& group, std::uint32_t at, std::uint32_t needed) {
   const bitmap::ConstWords words = state.words(group);
   std::uint32_t next = at;
@@ -99,7 +99,7 @@ TEST(FsState, FindsTheExtentThatChunksMake) {
   }
 }
 
-// A search that runs while a transaction commits may get clusters that the transaction freed.
+// A search may get clusters that a transaction freed, while that transaction commits.
 TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   const Fixture fixture(2);
   FsState state(fixture.source, state::GroupIndex::lists);
@@ -183,10 +183,10 @@ TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
   EXPECT_TRUE(state.put_before(OrderLists::average, 2, 3));
   EXPECT_FALSE(state.is_behind(OrderLists::average, 2, 3));
   EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 2, 3, 4, 0}));
-  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // already before it
+  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // 1 is already before 0
   EXPECT_FALSE(state.put_before(OrderLists::average, 2, 2));
   EXPECT_FALSE(state.put_before(OrderLists::average, 99, 2));
-  // The group leaves the list and returns, so its place is known from now on.
+  // The group leaves the list and returns to it, so its place is known from now on.
   state.take(state.group(3), 4, 1000);
   EXPECT_NE(static_cast<std::uint32_t>(state.group(3).average_order), order);
   EXPECT_TRUE(state.give(state.group(3), 4, 1000));
@@ -209,7 +209,7 @@ std::vector<std::vector<std::uint32_t>> lists_of(FsState& state) {
   return out;
 }
 
-// If a caller undoes changes in reverse order, every list gets its old order back.
+// If a caller undoes changes in reverse order, every list must have its old order again.
 TEST(FsState, AGroupCanBePutBackWhereItStoodOnItsLists) {
   for (const GroupIndex index : {GroupIndex::lists, GroupIndex::lists_keep_full}) {
     const Fixture fixture(8, 256);
@@ -255,7 +255,7 @@ TEST(FsState, AGroupCanBePutBackWhereItStoodOnItsLists) {
   }
 }
 
-// A place on the list of another order is ignored, and so is a place after a group that has left
+// put_back() ignores a place on the list of another order, and a place after a group that has left
 // the list.
 TEST(FsState, AGroupIsNotPutBackOnAListOfAnotherOrder) {
   const Fixture fixture(3);
@@ -263,7 +263,7 @@ TEST(FsState, AGroupIsNotPutBackOnAListOfAnotherOrder) {
   for (std::uint32_t number = 0; number < 3; ++number) state.load(number);
   const FsState::GroupPlace behind_1 = state.place_of(2);
   state.take(state.group(1), 4, 1020);
-  state.put_back(behind_1);  // group 1 has left
+  state.put_back(behind_1);  // group 1 has left the list
   state.take(state.group(2), 4, 1000);
   const auto before = lists_of(state);
   state.put_back(behind_1);
@@ -282,15 +282,15 @@ TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   };
   const std::uint32_t list = average_list(state.geometry().orders(), 1020);
   EXPECT_EQ(order(list), (std::vector<std::uint32_t>{0, 1, 2}));
-  state.take(state.group(0), 500, 100);  // two runs, so the average halves
+  state.take(state.group(0), 500, 100);  // now two free runs, so the average is half as long
   EXPECT_EQ(order(list), (std::vector<std::uint32_t>{1, 2}));
   ASSERT_TRUE(state.give(state.group(0), 500, 100));
   EXPECT_EQ(order(list), (std::vector<std::uint32_t>{1, 2, 0}));
   expect_sound(state);
 }
 
-// The kernel inserts a group into its tree again whenever it generates the buddy. It leaves its
-// lists alone.
+// Whenever the kernel generates a buddy, it inserts the group into the tree again. It does not do
+// this with lists.
 TEST(FsState, AReloadMovesAGroupInATreeOnly) {
   const Fixture fixture(3);
   FsState tree(fixture.source, state::GroupIndex::tree), lists(fixture.source, GroupIndex::lists);

@@ -31,7 +31,7 @@ TEST(GroupSet, TheLastGroupOfManyIsFound) {
   EXPECT_EQ(set.next(UINT32_MAX), GroupSet::kNone);
 }
 
-// Compares GroupSet with a std::set, for numbers of groups around the sizes of its levels.
+// Compares GroupSet with a std::set, for numbers of groups close to the sizes of its levels.
 TEST(GroupSet, IsASet) {
   Rng rng(4711);
   for (const std::uint32_t groups : {1u, 63u, 64u, 65u, 4095u, 4096u, 4097u, 10'000u}) {

@@ -15,7 +15,7 @@ namespace {
 using state::AverageTree;
 using state::Group;
 
-// Returns the longest and the shortest path from the root to a leaf, in nodes.
+// Returns the lengths of the longest and the shortest path from the root to a leaf, in nodes.
 std::pair<int, int> depths(const AverageTree::const_iterator& at) {
   if (!at) return {0, 0};
   auto left = at, right = at;
@@ -47,8 +47,8 @@ TEST(AverageTree, KeepsTheOrderOfArrivalAmongEquals) {
   }
 }
 
-// The shape of the tree decides this case: 1 to 7 are inserted in order, so 2 is the root and 4 is
-// its right child.
+// The result depends on the shape of the tree. 1 to 7 are inserted in order, so 2 is the root and 4
+// is its right child.
 TEST(AverageTree, HasTheShapeOfTheKernels) {
   std::vector<Group> groups(8);
   AverageTree tree;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares aligned free pieces with a count block by block, and with dumpe2fs's free blocks.
+// Compares the counts of aligned free pieces with a count block by block, and with the free blocks
+// that dumpe2fs lists.
 #include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,8 @@ namespace {
 
 using Pieces = std::array<std::uint64_t, 3>;
 
-// free[b] is block b of the device. A piece counts if all its blocks are free and in one group.
+// free[b] tells whether block b of the device is free. A piece counts if all of its blocks are free
+// and in one group.
 Pieces pieces_one_by_one(const std::vector<bool>& free, const Geometry& g) {
   Pieces out = {};
   const std::array<std::uint64_t, 3> bytes = {16384, 65536, 262144};
@@ -87,13 +89,13 @@ TEST(AlignedFree, PiecesLieInOneGroup) {
   const std::vector<std::uint64_t> words(128, 0);
   whole.add_group(g, 0, words);
   whole.add_group(g, 1, words);
-  // Blocks 1 to 16384 are free. Three parts are not pieces: the first one lacks block 0, the one at
-  // block 8192 spans both groups, and block 16384 stands alone.
+  // Blocks 1 to 16384 are free. Three parts of them are not pieces: the first part lacks block 0,
+  // the part with block 8192 spans both groups, and block 16384 is alone.
   EXPECT_EQ(whole.pieces, (Pieces{1024 - 2, 256 - 2, 64 - 2}));
   EXPECT_EQ(whole.blocks(g, 1), 64u * 254);
 }
 
-// Parses "  Free blocks: 17-19, 25" of every group.
+// Parses the line of every group like " Free blocks: 17-19, 25".
 std::vector<bool> free_by_dumpe2fs(const std::string& path, std::uint64_t blocks) {
   std::vector<bool> free(blocks);
   const std::string out = test::run({"dumpe2fs", path}).out;
@@ -129,7 +131,7 @@ TEST(AlignedFree, AreThoseOfTheFreeBlocksOfDumpe2fs) {
   }
 }
 
-// The number of requests that succeed equals the number of pieces. The next one fails.
+// As many requests must succeed as there are pieces. The next request must fail.
 TEST(AlignedFree, AreAsManyAsForcealignServes) {
   test::ModelFs fs({.name = "holes", .groups = 20, .block_bits = 12, .clusters_per_group = 2048});
   fs.fill();

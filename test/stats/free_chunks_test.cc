@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares free chunks with counts cluster by cluster.
+// Compares the counts of free chunks with counts made cluster by cluster.
 #include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace e4r::stats {
 namespace {
 
-// free[i] is block first_data_block + i.
+// free[i] tells whether block first_data_block + i is free.
 FreeChunks one_by_one(const std::vector<bool>& free, std::uint32_t block_bits) {
   FreeChunks out;
   for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares layout scores with counts block by block, and with e2fsck's report.
+// Compares layout scores with counts made block by block, and with e2fsck's report.
 #include "stats/layout.h"
 
 #include <gtest/gtest.h>

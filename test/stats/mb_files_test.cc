@@ -32,7 +32,7 @@ TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
   EXPECT_FALSE(parse_mb_stats("reqs: 7\n").ok());
 }
 
-// The order of a section's counters in Linux 6.1 and 6.18.
+// Texts with the counters of a section in the order of Linux 6.1, and in that of 6.18.
 constexpr const char* kPasted[] = {
     kMbStats,
     "mballoc:\n\treqs: 7\n\tcr_p2_aligned_stats:\n\t\thits: 4\n\t\tgroups_considered: 3\n"
@@ -98,8 +98,9 @@ TEST(MbStats, ThoseThatATraceShows) {
   EXPECT_EQ(known.requests, 5u);
   EXPECT_EQ(known.goal_hits, 2u);
   EXPECT_EQ(known.len_goal_hits, 1u);
-  EXPECT_EQ(known[mb::Criterion::cr0].hits, 0u);         // a criterion of the policy
-  EXPECT_EQ(known[mb::Criterion::best_avail].hits, 3u);  // not a criterion of the policy, but seen
+  EXPECT_EQ(known[mb::Criterion::cr0].hits, 0u);  // a criterion of the policy
+  EXPECT_EQ(known[mb::Criterion::best_avail].hits,
+            3u);  // the policy does not have this criterion, but the text does
   EXPECT_FALSE(known[mb::Criterion::cr1_5].hits);
   EXPECT_FALSE(known.breaks);
   // Uncertain counters are left out.
@@ -109,7 +110,7 @@ TEST(MbStats, ThoseThatATraceShows) {
   EXPECT_FALSE(known.len_goal_hits);
 }
 
-// A kernel without mb_stats shows only closing events.
+// Only closing events show the searches of a kernel without mb_stats.
 TEST(KnownCounters, LeaveOutWhatAKernelWithoutMbStatsDoesNotShow) {
   allocator::Counters counters;
   counters.complete = false;
@@ -129,7 +130,7 @@ TEST(KnownCounters, LeaveOutWhatAKernelWithoutMbStatsDoesNotShow) {
             "extents_scanned");
 }
 
-// Counters that one source lacks are taken from another one.
+// If one source lacks a counter, it is taken from another source.
 TEST(KnownCounters, TakeOverWhatIsMissing) {
   KnownCounters known = known_counters(*parse_mb_stats(kMbStats)), other;
   const auto requests = known.requests;
@@ -143,7 +144,7 @@ TEST(KnownCounters, TakeOverWhatIsMissing) {
   EXPECT_EQ(known[mb::Criterion::past_last].hits, 5u);
 }
 
-// The mb_stats text of every kernel is read back with the values that were printed.
+// For every kernel, parsing the printed mb_stats text must give the values that were printed.
 TEST(KnownCounters, AreReadAsTheyWerePrinted) {
   allocator::Counters counters;
   std::uint64_t next = 1;
@@ -202,7 +203,7 @@ TEST(MbStats, WhatTheKernelsTextLacksIsNotEqual) {
   EXPECT_FALSE(none.equal()) << "nothing was compared";
 }
 
-// A kernel may or may not count a group whose lock is held.
+// If a group's lock is held, a kernel may or may not count the group.
 TEST(MbStats, LockedGroupsLeaveACounterOpen) {
   const auto& policy = *allocator::find_policy("linux-7.3");
   allocator::Counters counters;
@@ -228,7 +229,7 @@ TEST(MbStats, LockedGroupsLeaveACounterOpen) {
   }
 }
 
-// A group that the kernel's text lacks counts as different.
+// If the kernel's text lacks a group, this group counts as different.
 TEST(MbGroups, AGroupThatIsMissingDiffers) {
   state::Source source;
   source.geometry.groups = 2;
@@ -243,8 +244,8 @@ TEST(MbGroups, AGroupThatIsMissingDiffers) {
   EXPECT_EQ(result.first, "group 0: the kernel's text lacks it");
 }
 
-// Lustre's ldiskfs also prints the free clusters in the descriptor, and the number of
-// preallocations.
+// Lustre's ldiskfs has two more columns: the free clusters according to the descriptor, and the
+// number of preallocations.
 TEST(MbGroups, OfLdiskfsHaveTwoMoreColumns) {
   const auto groups = parse_mb_groups(
       "#group: bfree gfree frags first pa    [ 2^0   2^1 ]\n"
@@ -302,7 +303,7 @@ TEST(MbGroups, ComparesEachFigure) {
   EXPECT_FALSE(parse_mb_groups("nothing\n").ok());
 }
 
-// A counter has the same name for both names of its criterion's section.
+// A criterion's section has two names. With either name, its counters have the same names.
 TEST(MbStats, EverySectionIsKnownByBothOfItsNames) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     for (const std::string_view section : {row.section, row.section_6_5}) {

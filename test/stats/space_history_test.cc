@@ -17,8 +17,8 @@ void apply(const SpaceHistory::Frame& frame, std::vector<GroupFree>& groups) {
   }
 }
 
-// Each frame must match a full count, whatever steps came between frames, including preallocations
-// and frees that wait for a commit.
+// Each frame must match a full count, after any steps between frames, including preallocations and
+// frees that wait for a commit.
 TEST(SpaceHistory, FramesAreWhatACountOfAllGroupsSays) {
   for (const test::ModelShape& shape : test::model_shapes()) {
     SCOPED_TRACE(shape.name);

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Plans points of one or two captures, each with 100 requests and ten files.
+// Plans points of one or two captures. Each point has 100 requests and ten files.
 class AdviceTest : public ::testing::Test {
  protected:
   void plan(const std::vector<std::string>& axes, std::vector<std::string> captures = {"a.e4c"}) {
@@ -34,7 +34,8 @@ class AdviceTest : public ::testing::Test {
     put(index, "files/extents", extents);
     put(index, "files/avg_extents", static_cast<double>(extents) / 10);
   }
-  // Plans a point for each pair of steps and extents, over mb_order2_req from 0 on.
+  // Plans a point for each pair of steps and extents. The points have the values 0, 1, ... of
+  // mb_order2_req.
   void points(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& all) {
     plan({fmt::format("mb_order2_req=0..{}", all.size() - 1)});
     for (std::size_t i = 0; i < all.size(); ++i) set(i, all[i].first, all[i].second);
@@ -65,9 +66,9 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
   set(0, 10, 40);     // 110 x 40: the cheapest
   set(1, 50, 20);     // 150 x 20
   set(2, 100, 12);    // 200 x 12: the smallest product
-  set(3, 10000, 10);  // the fewest
+  set(3, 10000, 10);  // the fewest extents
   plan_.recorded_by_capture.emplace_back().mb_order2_req = 3;
-  set(4, 20000, 11);  // the most expensive; the previous point is better in both
+  set(4, 20000, 11);  // the most expensive; the previous point has fewer steps and fewer extents
   const auto all = advise(plan_, figures_);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].cheapest, 0u);
@@ -86,7 +87,7 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
             "per request and 1.00 extents per file.\n");
 }
 
-// Searches without any step do not outweigh a larger number of extents.
+// A point whose searches take no step is not better if it has many more extents.
 TEST_F(AdviceTest, NoStepsAtAllAreNotWorthManyExtents) {
   points({{0, 20}, {5, 10}});
   EXPECT_EQ(advise(plan_, figures_)[0].balanced, 1u);
@@ -109,7 +110,8 @@ TEST_F(AdviceTest, AChangeThatIsHardlyOneIsNotNone) {
       << words();
 }
 
-// A change without effect is not recommended.
+// If points are equal, the advice names the recorded value or else the default, because a change
+// would have no effect.
 TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
   plan({"mb_max_to_scan=50..400:50", "mb_order2_req=0..3"});
   for (std::size_t i = 0; i < plan_.points.size(); ++i) set(i, i < 4 ? 30 : 10, 10);
@@ -121,7 +123,8 @@ TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
             "Of 32 points, the cheapest in searches leaves files in fewest extents too: cr1.5 with "
             "mb_max_to_scan=300 mb_order2_req=1 (27 other points equal it): 0.10 steps of search "
             "per request and 1.00 extents per file.\n");
-  plan_.recorded_by_capture[0].mb_max_to_scan = 17;  // no such point: the defaults count
+  plan_.recorded_by_capture[0].mb_max_to_scan =
+      17;  // no point has this value, so the defaults are used
   EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=200 mb_order2_req=1");
   plan_.recorded_by_capture.clear();
   EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=200 mb_order2_req=2");
@@ -143,7 +146,7 @@ TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {
             "per request and 1.00 extents per file.\n");
 }
 
-// All files have been removed, so the result says nothing about their layout.
+// All files were removed, so there is no layout to judge.
 TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
   plan({"mb_order2_req=0..3"});
   const auto set_gone = [&](std::size_t index, std::uint64_t steps) {
@@ -164,7 +167,7 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
   EXPECT_EQ(advice.fewest, 2u);
   EXPECT_EQ(sweep_html(plan_, figures_, **find_metric("files/extents")).find(", fewest extents"),
             std::string::npos);
-  // Among points with equal extents, the cheapest leads the table, not the first.
+  // Among points with equal extents, the cheapest is at the top of the table, not the first.
   EXPECT_EQ(rank(plan_, figures_, **find_metric("files/extents"))[0].order,
             (std::vector<std::size_t>{2, 3, 1, 0}));
   for (std::size_t i = 0; i < 4; ++i) set_gone(i, 50);
@@ -173,7 +176,7 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
             "steps of search per request.\n");
 }
 
-// A point without files does not count as the one with the fewest extents.
+// A point that leaves no files does not count as the point with the fewest extents.
 TEST_F(AdviceTest, APointThatLeavesNoFileIsNoAnswerWhereOthersLeaveSome) {
   points({{10, 0}, {20, 15}, {30, 10}});
   const Advice advice = advise(plan_, figures_)[0];

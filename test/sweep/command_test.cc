@@ -20,7 +20,7 @@ class SweepCommand : public ::testing::Test {
  protected:
   SweepCommand() { unpack("delalloc-4k-6.12"); }
 
-  // Replaces the files by those of a bundled capture.
+  // Replaces the image and the trace with those of a bundled capture.
   void unpack(const std::string& name) const {
     for (const std::string& file : {trace_, image_}) std::filesystem::remove(file);
     const auto done = test::run(
@@ -30,7 +30,8 @@ class SweepCommand : public ::testing::Test {
 
   static test::Outcome shell(const std::string& script) { return test::run({"sh", "-c", script}); }
   [[nodiscard]] std::string capture() const { return image_ + ":" + trace_; }
-  // Returns the command line of a sweep of `count` values under two policies into `out`.
+  // Returns the command line of a sweep of `count` values under two policies, with `out` as its
+  // directory.
   [[nodiscard]] Words sweep(const std::string& out, int count, const Words& more = {}) const {
     Words words = {E4REPLAY,
                    "sweep",
@@ -141,8 +142,8 @@ TEST_F(SweepCommand, AnE4cAnswersAsItsImageAndTraceDo) {
   EXPECT_NE(figures[1], figures[2]);
 }
 
-// Being killed has the same effect as being stopped: finished points are not repeated, and the
-// result is the same.
+// A killed sweep resumes like a stopped one: finished points are not repeated, and the result is
+// the same.
 TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
   constexpr int kPoints = 40;
   ASSERT_EQ(test::run(sweep("whole", kPoints)).status, 0);
@@ -186,8 +187,8 @@ TEST_F(SweepCommand, ASignalStopsItAndSaysHowToGoOn) {
   expect_same("whole", "out");
 }
 
-// Runs the jobs like a batch system, one of them twice, and then with a replacement for GNU
-// parallel.
+// Runs the jobs as a batch system does, one of them twice. Then runs them with a replacement for
+// GNU parallel.
 TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   const Words best = {"--best", "files/extents"};
   ASSERT_EQ(test::run(sweep("whole", 6, best)).status, 0);
@@ -226,8 +227,8 @@ TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   expect_same("whole", "parts-parallel/all");
 }
 
-// If the emitted script is run by hand, it merges the results of its jobs, or says what is missing.
-// It can be repeated, even after it was killed during the merge.
+// If a user runs the emitted script by hand, it merges the results of its jobs, or reports which
+// are missing. It can be run again, even after it was killed during the merge.
 TEST_F(SweepCommand, TheSlurmScriptByHandJoinsTheParts) {
   ASSERT_EQ(test::run(sweep("whole", 6)).status, 0);
   std::ofstream(dir_.file("job.sh"))
@@ -273,7 +274,7 @@ TEST_F(SweepCommand, ACaptureThatHasChangedIsRefused) {
 }
 
 TEST_F(SweepCommand, WhatTheModelDoesNotFollowIsRefusedUnlessForced) {
-  // This image is not from before the trace: it has blocks in use that the trace allocates.
+  // This image is from after the trace: it has blocks in use that the trace allocates.
   const auto made = test::run({E4REPLAY, "replay", image_, trace_, "-p", "legacy", "--write-image",
                                dir_.file("later.img")});
   ASSERT_EQ(made.status, 0) << made.err;

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Code shared by slurm.sh and parallel.sh: a sweep in four jobs, two of which are stopped half-way, and the
-# expected result. Makes $work and changes to a directory in it.
+# Code shared by slurm.sh and parallel.sh: a sweep in four jobs, two of which are stopped half-way, and the expected
+# result. Makes the directory $work, and changes to a directory inside it.
 #   . jobs.sh E4REPLAY CAPTURES
 
 e4replay=$(realpath "$1") captures=$(realpath "$2")
 points=32 jobs=4
 work=$(mktemp -d)
-# Marks the processes started here, so that `ours` finds them even after they get another parent.
+# Mark the processes that are started here, so that ours() finds them even after they get another parent.
 export E4R_SWEEP_TEST=$work
 
 fail() {
@@ -15,13 +15,13 @@ fail() {
     exit 1
 }
 
-# ours: prints the running processes with the mark.
+# ours: prints the running processes that have the mark.
 ours() (
     unset E4R_SWEEP_TEST # the processes of this search do not count
     grep -lzsxF "E4R_SWEEP_TEST=$work" /proc/[0-9]*/environ | tr -dc '0-9\n'
 )
 
-# kill_ours: kills all of these processes, and the processes that they started meanwhile.
+# kill_ours: kills all marked processes, including processes that they start meanwhile.
 kill_ours() {
     local pids turn
     for ((turn = 0; turn < 100; ++turn)); do
@@ -52,7 +52,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Uses names that a user may choose. Paths of the captures are relative to this directory.
+# The directory has an unusual name that a user could choose. Paths of the captures are relative to it.
 dir="$work/it's a sweep"
 mkdir "$dir"
 cd "$dir" || exit
@@ -63,9 +63,9 @@ sweep=("$e4replay" sweep midfrag-256g.img:midfrag-256g.e4t.zst -p 'legacy,cr1.5'
        --set mb_max_to_scan=1..16 --best files/extents)
 "${sweep[@]}" -o whole >table
 
-# Replaces e4replay in the jobs. On the first run, jobs 1 and 2 are stopped when some but not all of their
-# points are finished, and a file held-N says which process to kill. (If the machine is so busy that a replay
-# ends before it is stopped, it tries again.)
+# This script takes the place of e4replay in the jobs. On the first run, it stops jobs 1 and 2 when some but not all of
+# their points are finished, and writes the process to kill to a file held-N. (If the machine is so busy that a replay
+# ends before it is stopped, the script tries again.)
 cat >held <<HELD
 #!/bin/sh
 job=\${SLURM_ARRAY_TASK_ID:-\${PARALLEL_SEQ:-}}
@@ -97,20 +97,20 @@ both_held() {
     [ -e held-1 ] && [ -e held-2 ]
 }
 
-# in_mid_run JOB: checks that the job has some but not all of its points.
+# in_mid_run JOB: checks that the job has finished some but not all of its points.
 in_mid_run() {
     local lines
     lines=$(grep -c '' "parts/part-$1/points.journal") || fail "job $1 has no journal"
     { [ "$lines" -ge 1 ] && [ "$lines" -lt $((points / jobs)) ]; } || fail "job $1 has $lines points"
 }
 
-# went_on FILE: checks that the job's output says that it found some of its points.
+# went_on FILE: checks that, according to its output, the job found some of its points finished.
 went_on() {
     grep -qE "^parts/part-[12]: contains [1-7] of $((points / jobs)) points$" "$1" ||
         fail "$1 does not say that a job went on: $(cat "$1")"
 }
 
-# refuses_to_join MISSING: checks that --merge says what is missing and what to do, and writes nothing.
+# refuses_to_join MISSING: checks that --merge reports which points are missing and what to do, and writes nothing.
 refuses_to_join() {
     local status=0
     "$e4replay" sweep --merge parts/part-* -o early >/dev/null 2>said || status=$?

@@ -36,7 +36,8 @@ TEST(Line, SaysWhichPointItIs) {
     EXPECT_EQ(point_of(plan, made_line(plan, i)), i);
 }
 
-// Returns the older form of a line: removes the name, and computes the checksum of the rest.
+// Returns a line in the older format, which had no name: removes the name, and computes the
+// checksum of the rest.
 std::string unnamed(const std::string& line) {
   const std::size_t name = line.find("\"point\"");
   const std::string body = "{" + line.substr(name, line.rfind(",\"crc\"") - name);

@@ -4,7 +4,7 @@
 #include "sweep/manifest.h"
 #include "sweep/store.h"
 
-// Points and results that are made without a replay.
+// Makes points and results without a replay.
 namespace e4r::sweep {
 
 // Returns a plan with six points: two captures, two policies, and a tunable that one of the

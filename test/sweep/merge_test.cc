@@ -26,7 +26,7 @@ class MergeTest : public ::testing::Test {
     EXPECT_TRUE(files.ok());
     return manifest_text(kProgram, plan_, ids, *files, range);
   }
-  // Makes a part with these of its points; returns its directory.
+  // Makes a part in which the points `numbers` are finished. Returns its directory.
   std::string part(const std::string& name, const PointRange& range,
                    const std::vector<std::size_t>& numbers, std::uint64_t scanned = 7) {
     std::string where = dir_.file(name);
@@ -84,7 +84,8 @@ TEST_F(MergeTest, RefusesWhatDoesNotBelongTogether) {
   EXPECT_NE(refusal({a, b}).find("belongs to another sweep than " + a), std::string::npos);
 }
 
-// A sweep.json that is truncated or damaged anywhere gives an error, or still works.
+// If sweep.json is truncated or damaged at any place, merging must either fail with an error or
+// still work.
 TEST_F(MergeTest, DamagedManifestsAreErrors) {
   const std::string a = part("a", {1, 4}, {1});
   const std::string good = manifest({1, 4});
@@ -105,7 +106,7 @@ TEST(Jobs, SharesAreAllPointsOnce) {
   const std::string script = slurm_script(jobs);
   EXPECT_NE(script.find("#SBATCH --array=1-7\n"), std::string::npos);
   EXPECT_NE(script.find("'it'\\''s'/part-\"$job\" --resume\n"), std::string::npos) << script;
-  // If its node is lost, a job must run again even if the cluster's JobRequeue is off.
+  // If a job's node is lost, the job must run again, even if the cluster's JobRequeue is off.
   EXPECT_NE(script.find("\n#SBATCH --requeue\n"), std::string::npos);
   const auto from = script.find("first=");
   const std::string sums = script.substr(from, script.find("mkdir") - from);
@@ -121,7 +122,8 @@ TEST(Jobs, SharesAreAllPointsOnce) {
   EXPECT_EQ(next, 101u);
 }
 
-// A sweep over a kernel's code notices a rebuilt kernel. A merge does not need the kernel.
+// A sweep over a kernel's code must notice if the kernel was rebuilt. A merge does not need the
+// kernel.
 TEST_F(MergeTest, KernelsArePoliciesToo) {
   const std::string path = dir_.file("mine.uml");
   const auto build = [&](std::string_view code) {

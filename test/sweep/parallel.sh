@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the output of `sweep --emit parallel` with GNU parallel, kills it half-way with all of its jobs, and runs
-# it again.
-#   test/sweep/parallel.sh E4REPLAY CAPTURES      exit status 77: there is no GNU parallel
+# Runs the script from `sweep --emit parallel` with GNU parallel, kills it and all of its jobs half-way, and runs it
+# again.
+#   test/sweep/parallel.sh E4REPLAY CAPTURES      exit status 77: GNU parallel is not installed
 set -euo pipefail
 parallel --version 2>/dev/null | grep -q '^GNU parallel' || {
     echo "no GNU parallel here" >&2

@@ -125,7 +125,7 @@ TEST(Plan, SetsTunablesOverTheRecordedOnes) {
   EXPECT_EQ(set.mb_cr1_5_max_trim_order, recorded.mb_cr1_5_max_trim_order) << "it has none";
 }
 
-// The default of a plug-in's tunable is only in the table of tunables.
+// Only the table of tunables contains the default of a plug-in's tunable.
 TEST(Plan, ADefaultOfAFileIsNoChange) {
   const auto own = allocator::add_own_tunable("plan_test_parts", "for this test", 4, 64);
   ASSERT_TRUE(own.ok()) << own.error().message;

@@ -8,7 +8,8 @@
 namespace e4r::sweep {
 namespace {
 
-// Sets cost and fragmentation of seven points of one capture, and of one point of another.
+// Sets the cost and fragmentation of seven points of one capture, and of one point of another
+// capture.
 class RankingTest : public ::testing::Test {
  protected:
   RankingTest() {
@@ -25,9 +26,9 @@ class RankingTest : public ::testing::Test {
     set(2, 60, 40, 11);    // as expensive as the first, with more extents
     set(3, 30, 30, 20);    // between the two
     set(4, 30, 31, 20);    // one step more than the third
-    set(5, 20, 40, 20);    // equal to the fourth, from other rows
+    set(5, 20, 40, 20);    // equal to the fourth, but with other values of its rows
     set(6, 400, 0, 10);    // more expensive than the first, with as many extents
-    set(7, 999, 999, 99);  // the only point of its capture
+    set(7, 999, 999, 99);  // the only point of the other capture
   }
 
   void set(std::size_t index, std::uint64_t scanned, std::uint64_t considered,
@@ -114,7 +115,7 @@ TEST_F(RankingTest, TableMarksTheFrontAndAlwaysHasIt) {
   EXPECT_EQ(ranking_text(plan_, figures_, metric, 0).find(" more\n"), std::string::npos);
 }
 
-// Equal points are one row even if only some rows are requested.
+// Equal points share one row of the table, even if the user limits the number of rows.
 TEST_F(RankingTest, EqualPointsAreOneRowWithACount) {
   for (const std::size_t i : {0, 2, 3, 4}) set(i, 50, 50, 10);
   const results::Row& metric = **find_metric("files/extents");

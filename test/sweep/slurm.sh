@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Submits the output of `sweep --emit slurm` to a Slurm with two nodes, which the script starts on this machine. Both
-# nodes die half-way with all of their processes; one comes back, the other does not. Slurm queues their tasks again,
-# the tasks continue, and the merged parts must equal the result of one run.
-#   test/sweep/slurm.sh E4REPLAY CAPTURES      exit status 77: there is no Slurm
+# Submits the script from `sweep --emit slurm` to a Slurm cluster with two nodes, which this script starts on this
+# machine. Half-way, both nodes are killed with all of their processes. One node is started again, the other is not.
+# Slurm queues their tasks again, and the tasks continue. The merged parts must equal the result of a single run.
+#   test/sweep/slurm.sh E4REPLAY CAPTURES      exit status 77: Slurm is not installed
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 for tool in munged slurmctld slurmd sbatch squeue sinfo scontrol; do
@@ -36,8 +36,9 @@ free_ports() {
     done
 }
 
-# Writes nothing outside of $work. Slurm queues a job again only on request (JobRequeue). The timeouts are short,
-# because the script waits for them below. 5 s is the minimum of cred_expire, after which a job may run again.
+# Configures daemons that write nothing outside of $work. Slurm queues a job again only on request (JobRequeue). The
+# timeouts are short, because this script waits for them below. A job may run again only after cred_expire, whose
+# minimum is 5 s.
 configure() {
     local host port
     host=$(uname -n)
@@ -109,7 +110,7 @@ task() {
     scontrol -o show job "$1" | sed -n "/ ArrayTaskId=$2 /s/.* $3=\([^ ]*\).*/\1/p"
 }
 
-# kill_node N: kills the node's daemon, and for task N its watching process, its script and its replay.
+# kill_node N: kills the daemon of node N, and for task N the process that watches it, its script and its replay.
 kill_node() {
     local node pids
     read -r node pids <"held-$1"
@@ -131,7 +132,7 @@ kill_node 1
 kill_node 2
 read -r back _ <held-1
 read -r away _ <held-2
-# On a node that comes back, Slurm notices the loss of a task only if the task is older than BatchStartTimeout and
+# When a node starts again, Slurm notices that a task was lost only if the task is older than BatchStartTimeout and
 # MessageTimeout.
 sleep 4
 start_node "$back"
@@ -148,7 +149,7 @@ sh job.sh >joined
 same_as_whole parts/all
 diff table joined >&2 || fail "the table is not that of one run"
 
-# --merge names a lost part, whose task can be submitted again.
+# If a part is lost, --merge names it, and its task can be submitted again.
 rm -r parts/part-3
 refuses_to_join 17-24
 sbatch --parsable --array=3 job.sh >/dev/null
@@ -156,7 +157,7 @@ wait_for 300 "the task to end" ended
 sh job.sh >joined
 same_as_whole parts/all
 
-# Ends all daemons in an orderly way. Nothing may be left.
+# Stop all daemons in order. No process may be left.
 for name in n1 n2 slurmctld munged; do
     kill "${pid[$name]}" 2>/dev/null || true
     wait "${pid[$name]}" 2>/dev/null || true

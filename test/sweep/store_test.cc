@@ -84,7 +84,7 @@ TEST_F(StoreTest, GoesOnFromAJournalCutAnywhere) {
     const bool whole = length == 0 || length == first || length == journal.size();
     EXPECT_EQ(store->finished().damaged, whole ? 0u : 1u) << length;
     EXPECT_EQ(store->finished().count, length < first ? 0u : length < journal.size() ? 1u : 2u);
-    // The torn line is gone, and the next point gets its own line.
+    // The torn line was removed, and the next point gets a line of its own.
     ASSERT_TRUE(store->add(0, made_line(plan_, 0)).ok());
     Finished again;
     take_lines(text("points.journal"), plan_, all_of(plan_), again);
@@ -93,8 +93,8 @@ TEST_F(StoreTest, GoesOnFromAJournalCutAnywhere) {
   }
 }
 
-// Simulates two nodes that do not see each other's locks: the other process has finished and
-// removed the journal.
+// Simulates two nodes that do not see each other's locks. The process on the other node has
+// finished the sweep and removed the journal.
 TEST_F(StoreTest, EndsWhereAnotherHasEnded) {
   auto store = begin(false);
   ASSERT_TRUE(store.ok());
@@ -127,7 +127,7 @@ TEST_F(StoreTest, WhatAKillLeftIsRemoved) {
   ASSERT_TRUE(begin(true).ok());
   EXPECT_FALSE(std::filesystem::exists(where_ + "/points.csv.Xy12Ab"));
   EXPECT_FALSE(std::filesystem::exists(where_ + "/sweep.sqlite.tmp"));
-  // Simulates a sweep that was killed before it wrote any point.
+  // Simulate a sweep that was killed before it wrote any point.
   std::filesystem::remove_all(where_);
   std::filesystem::create_directory(where_);
   put("sweep.json.Xy12Ab", "half");

@@ -102,8 +102,8 @@ TEST(Where, DepthIsBounded) {
   EXPECT_EQ(mistake_in(std::string(99, '(') + "mb_stripe == 1" + std::string(99, ')')), "none");
 }
 
-// Parsing must end with a result or an error wherever the text is truncated, and whichever byte is
-// replaced.
+// If the text is truncated at any place, or if any byte is replaced, parsing must end with a result
+// or an error.
 TEST(Where, EveryPrefixAndEveryByteIsAnswered) {
   const std::string text = "!(mb_stripe >= 1 || policy == 'cr1.5') && capture != a.e4c";
   for (std::size_t at = 0; at < text.size(); ++at) {
