@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rewrites the expected output of golden tests; look at the diff before you commit it.
+# Rewrites the expected output of golden tests. Check the diff before you commit it.
 #   test/golden/update.sh [BUILD] [CASE...]    default: build/release, all
 set -euo pipefail
 cd "$(dirname "$0")/../.."

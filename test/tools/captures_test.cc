@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests that the commands' statements about a capture are true.
+// Tests that what the commands print about a capture is true.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ bool says(const std::string& text, const std::string& what) {
 
 class Captures : public testing::Test {
  protected:
-  // Returns a capture in the state right after the start of a recorder, or nullptr if it cannot be
-  // made.
+  // Returns a capture as a recorder has written it right after its start, or nullptr if it cannot
+  // be made.
   std::unique_ptr<CaptureWriter> begin(const StartFacts& start, bool buddies_loaded) {
     auto writer = CaptureWriter::create(path_);
     if (!writer.ok() || !(*writer)->start(start).ok()) return nullptr;
@@ -73,7 +73,7 @@ TEST_F(Captures, OneThatGrowsIsBeingRecordedAndOneWithoutItsRecorderIsCutShort) 
   EXPECT_FALSE(says(growing, "truncated")) << growing;
   EXPECT_TRUE(says(told({"info", path_, "--json", "-"}), "\"being_recorded\":true"));
   EXPECT_TRUE(says(told({"trace", "info", path_}), "requests          1\n"));
-  writer.reset();  // as if killed
+  writer.reset();  // as if the recorder had been killed
   const std::string cut = told({"info", path_});
   EXPECT_TRUE(says(cut, "end        missing: the file is truncated")) << cut;
   EXPECT_FALSE(says(cut, "being recorded")) << cut;
@@ -119,7 +119,7 @@ TEST_F(Captures, InfoSaysOfTheMountWhatIsKnown) {
   }
 }
 
-// The trace removes all files that it has written, or writes none.
+// In one trace all written files are removed, and in another no file is written.
 TEST_F(Captures, WithoutFilesThereAreNoExtentsPerFile) {
   const std::string image = dir_.file("start.img"), trace = dir_.file("run.txt");
   make_image(image, 16u << 20, {"-t", "ext4", "-b", "1024"});

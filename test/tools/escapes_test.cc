@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests that no terminal control sequence reaches the terminal, wherever names come from.
+// Tests that no terminal control sequence in a name reaches the terminal. Names come from command
+// lines, images, traces and captures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Clears the screen in two ways, ends the line, changes the text direction, and is invalid UTF-8.
+// This text clears the screen in two ways, ends the line, changes the text direction, and is
+// invalid UTF-8.
 const std::string kHostile =
     "\x1b[2J\xc2\x9b"
     "31m\n\xe2\x80\xae\xff";
@@ -40,7 +42,7 @@ constexpr const char* kLookups =
     "  x-57 [000] ..... 1.0: ext4_es_lookup_extent_enter: dev 98,0 ino 13 lblk 0\n"
     "  x-57 [000] ..... 1.1: ext4_es_lookup_extent_exit: dev 98,0 ino 13 found 1 [0/4) 100 W\n";
 
-// Returns the parts of `text` that a terminal would not simply display.
+// Returns the parts of `text` that a terminal would obey instead of displaying them.
 std::string obeyed_in(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -69,7 +71,8 @@ struct Names {
 
 class Escapes : public testing::Test {
  protected:
-  // Makes these files, with an image whose label, mount options and capture are hostile too.
+  // Makes these files. The label and mount options of the image, and the texts in the capture, are
+  // also hostile.
   void make(const Names& names) {
     make_image(names.image, 16u << 20, {"-t", "ext4", "-b", "1024"});
     const Outcome tuned = run(
@@ -82,7 +85,7 @@ class Escapes : public testing::Test {
     ASSERT_NO_FATAL_FAILURE(make_capture(names));
   }
 
-  // Contains the name of a counter that no kernel has.
+  // Returns an mb_stats text with a hostile name of a counter, which no kernel has.
   static std::string mb_stats() {
     std::string name = kHostile;
     std::ranges::replace(name, '\n', '\r');
@@ -226,7 +229,7 @@ class Escapes : public testing::Test {
   TempDir dir_;
 };
 
-// If standard output is closed, output is lost, and every command reports this.
+// If standard output is closed, every command must report that its output is lost.
 TEST_F(Escapes, NoCommandLosesItsReportWithoutAWord) {
   const Names names(dir_, "plain");
   ASSERT_NO_FATAL_FAILURE(make(names));
@@ -265,14 +268,16 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     EXPECT_EQ(outcome.status, expected.status) << outcome.err << expected.err;
     EXPECT_EQ(obeyed_in(outcome.out), "") << escape_lines(outcome.out);
     EXPECT_EQ(obeyed_in(outcome.err), "") << escape_lines(outcome.err);
-    // On a page a line break in a name is a blank, and a review wraps long lines.
+    // Do not compare lines of HTML pages, which show a line break in a name as a blank, nor of
+    // reviews, which wrap long lines.
     if (!outcome.out.starts_with('<') && as_plain[i].at(1) != "review") {
       EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escape_lines(outcome.out);
     }
     EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escape_lines(outcome.err);
     if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
   }
-  // Other programs show these files. A database stores names unchanged, as JSON does.
+  // Other programs show the contents of these files. A database stores names unchanged, as JSON
+  // does.
   for (const char* ending : {".csv", ".pftrace"}) {
     auto text = read_file(hostile.out + ending);
     ASSERT_TRUE(text.ok()) << text.error().message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests each output of each command on each kind of file: no command may destroy a file that it
-// should not.
+// Tests each output of each command on each kind of file. A command may only replace files that are
+// meant as its output.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class OutputsCommand : public testing::Test {
     return std::distance(fs::directory_iterator(dir_.path()), {});
   }
 
-  // Makes another name for a file, with the extension of a format.
+  // Makes another name for a file. It ends with the extension of a format.
   [[nodiscard]] std::string with_ending(const std::string& path, const std::string& ending) const {
     std::string link = file("ending" + ending);
     fs::remove(link);
@@ -61,8 +61,8 @@ class OutputsCommand : public testing::Test {
     return link;
   }
 
-  // Return every command with the option or operand that names an output: first text outputs, then
-  // images.
+  // These two functions return every command with the option or operand that names an output: text
+  // outputs and images.
   [[nodiscard]] std::vector<Words> text_outputs(const std::string& out) const {
     return {{"freefrag", image_, "--json", out},
             {"info", capture_, "--json", out},
@@ -93,7 +93,7 @@ class OutputsCommand : public testing::Test {
     return all;
   }
 
-  // Expects one line with the reason, and no output.
+  // Expects that the command fails with one line that contains the reason, and writes no file.
   void expect_refused(const Words& words, const std::string& why) {
     const auto before = files();
     const Outcome outcome = e4replay(words);
@@ -234,7 +234,7 @@ TEST_F(OutputsCommand, ASweepsDirectoryHoldsNoTrap) {
                  "are the same file");
 }
 
-// A command that is ended by any signal, at any moment, leaves nothing.
+// If any signal ends a command at any moment, the command must leave no file.
 TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   const auto before = files();
   const std::string fifo = file("fifo");
@@ -254,7 +254,7 @@ TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   }
 }
 
-// A signal may arrive before mke2fs can handle it, or just after it has ended.
+// A signal may arrive before mke2fs can handle it, or just after mke2fs has ended.
 TEST_F(OutputsCommand, ASignalThatMke2fsDidNotTakeEndsTheProgram) {
   const std::string mke2fs = file("deaf-mke2fs");
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {

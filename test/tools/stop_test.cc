@@ -20,7 +20,7 @@ class Stop : public testing::Test {
   [[nodiscard]] std::ptrdiff_t files() const {
     return std::distance(std::filesystem::directory_iterator(dir_.path()), {});
   }
-  // Begins a file that has a name although it is unfinished, and raises the signal.
+  // Begins an output file that has a name while it is unfinished, and raises the signal.
   void begin_and_raise(int signal) {
     auto out = Output::create(dir_.file("out"), OutputKind::file, {.needs_name = true});
     if (!out.ok() || files() != 1) std::exit(1);
@@ -56,7 +56,7 @@ TEST_F(Stop, WhatIsIgnoredStaysIgnored) {
         std::signal(SIGHUP, SIG_IGN);  // nohup
         remove_unfinished_on_signals();
         begin_and_raise(SIGHUP);
-        std::exit(files() == 0 ? 7 : 8);  // the file's owner has removed it
+        std::exit(files() == 0 ? 7 : 8);  // the destructor of the output has removed the file
       },
       testing::ExitedWithCode(7), "");
 }
@@ -82,7 +82,8 @@ TEST_F(Stop, NoSecondSignalEndsWhoHasThingsToPutBack) {
       testing::ExitedWithCode(7), "");
 }
 
-// The signal arrives while file systems are aged and tried. The test fails if the hunt continues.
+// The signal arrives while the hunt ages and tries file systems. The test fails if the hunt
+// continues.
 TEST_F(Stop, TheFirstSignalEndsAHunt) {
   const std::string out = dir_.file("case.e4c");
   for (const char* wait : {"0", "0.5", "2"}) {
@@ -99,7 +100,7 @@ TEST_F(Stop, TheFirstSignalEndsAHunt) {
   }
 }
 
-// However little memory there is, the command prints one line of error, or its result.
+// With any limit of memory, the command must print either one line of error or its result.
 TEST_F(Stop, WantOfMemoryIsOneLine) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take the memory of all addresses";

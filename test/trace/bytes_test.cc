@@ -62,8 +62,8 @@ Read decompressed(std::string_view bytes, const ByteOptions& options, std::size_
   return drain(**source);
 }
 
-// Returns a text longer than one buffer of a decoder. It can be compressed, but not to almost
-// nothing.
+// Returns a text that is longer than one buffer of a decoder. It can be compressed, but not to a
+// very small size.
 std::string long_text() {
   std::string out;
   for (int i = 0; out.size() < 1'500'000; ++i) out += std::to_string(i * 7919 % 100003) + "\n";

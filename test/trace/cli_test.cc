@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests the `trace` subcommands as processes: output, one line on stderr, exit status.
+// Tests the subcommands of `trace` as processes: their output, that an error is one line on stderr,
+// and their exit status.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -47,7 +47,8 @@ inline std::string packed(dat::Packing packing, const std::string& plain) {
   return out;
 }
 
-// Builds a page of a ring buffer. The time of each record is relative to the previous record.
+// Builds a page of a ring buffer. In a page, the time of each record is relative to the previous
+// record.
 class PageBuilder {
  public:
   static constexpr std::size_t kSize = 4096;
@@ -80,7 +81,8 @@ class PageBuilder {
     records_.number(big_endian_ ? std::uint64_t{kind} << 27 | delta : delta << 5 | kind, 4);
     return *this;
   }
-  // Builds the page. `flags` are set in the commit word, and `behind` follows the committed bytes.
+  // Returns the page. `flags` are set in the commit word, and `behind` is written after the
+  // committed bytes.
   std::string build(std::uint64_t flags = 0, std::uint64_t behind = 0) const {
     Bytes page(big_endian_);
     page.number(time_, 8).number(records_.out.size() | flags, commit_size_).text(records_.out);
@@ -155,8 +157,8 @@ struct DatBuilder {
     b.number(buffers.front().cpus.size(), 4).text(std::string_view("options  \0", 10));
     for (const auto& [id, data] : options) b.number(static_cast<unsigned>(id), 2).sized(data, 4);
     std::string out = b.out;
-    // Each instance has an option with the offset of its data, which depends on the size of all
-    // options.
+    // Each instance has an option with the offset of the instance's data. The offset depends on the
+    // size of all options.
     std::size_t instances = 0;
     for (std::size_t i = 1; i < buffers.size(); ++i)
       instances += 2 + 4 + 9 + buffers[i].name.size();
@@ -173,14 +175,15 @@ struct DatBuilder {
     }
     out += Bytes(big_endian).number(0, 2).out;
     std::string top = places_v6(buffers.front(), place + tail.size());
-    // The table of the top buffer is here. Its pages follow the instances.
+    // The table of the top buffer comes first. Its pages come after the instances.
     const std::size_t table = 10 + 16 * buffers.front().cpus.size() + 8 + 6;
     out += top.substr(0, table);
     out.resize(place);
     return out + tail + top;
   }
   static std::size_t page_aligned(std::size_t size) { return (size + 4095) / 4096 * 4096; }
-  // Returns the table of a buffer's CPUs at offset `place`, and the pages of these CPUs.
+  // Returns the table of a buffer's CPUs, which is at offset `place` of the file, and the pages of
+  // these CPUs.
   [[nodiscard]] std::string places_v6(const Part& part, std::size_t place) const {
     Bytes b(big_endian);
     b.text(std::string_view("flyrecord\0", 10));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests recordings of trace-cmd. Real ones are compared with the output of `trace-cmd report -t`.
-// Synthetic ones are for rare, foreign or damaged input.
+// Tests recordings of trace-cmd. Real recordings are compared with the output of `trace-cmd report
+// -t`. Synthetic recordings test input that is rare, damaged or from other machines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST_P(Recordings, AreReadAsReportPrintsThem) {
   EXPECT_EQ(a.events, sample.events);
   EXPECT_EQ(a.lost_events, sample.lost);
   EXPECT_EQ(a.lost_uncounted, b.lost_uncounted);
-  EXPECT_EQ(a.overwritten, 0u);  // lost_events counts them already
+  EXPECT_EQ(a.overwritten, 0u);  // lost_events already counts them
   EXPECT_EQ(a.by_kind, b.by_kind);
   EXPECT_EQ(a.devices, b.devices);
   EXPECT_EQ(a.cpus, b.cpus);
@@ -246,7 +246,7 @@ TEST(MadeRecording, SaysWhatWasLost) {
   EXPECT_EQ(read.events[3].count, 0u);
   EXPECT_EQ(read.summary.lost_events, 42u);
   EXPECT_EQ(read.summary.lost_uncounted, 1u);
-  EXPECT_EQ(read.summary.overwritten, 11u);  // the kernel counted 53, of which markers report 42
+  EXPECT_EQ(read.summary.overwritten, 11u);  // the kernel counted 53, and markers report 42 of them
 }
 
 TEST(MadeRecording, HasTimesByItsRules) {
@@ -260,8 +260,8 @@ TEST(MadeRecording, HasTimesByItsRules) {
   EXPECT_EQ(test::read_text(b.build()).error, "t: its DATE or OFFSET makes no sense");
 }
 
-// The kernel's name determines the meaning of criterion numbers. In text, a criterion 4 comes too
-// late for that.
+// The release in a recording determines the meaning of criterion numbers. A text has no release, so
+// only a criterion 4, which comes later, could show it.
 TEST(MadeRecording, KnowsTheKernelByItsName) {
   DatBuilder b = builder();
   b.buffers = {{"", {page(b, 1).record(0, search(b, 2)).record(1, search(b, 4)).build()}}};
@@ -380,7 +380,7 @@ TEST(DamagedRecording, FlippedAnywhereIsToldInALine) {
   for (int i = 0; i < 3000; ++i) {
     std::string bytes = files[rng.below(files.size())];
     for (std::uint64_t flips = 1 + rng.below(8); flips > 0; --flips) {
-      // Half of the changes are in the first bytes, which have the structure.
+      // Half of the changes are in the first bytes, which describe the structure of the file.
       const std::size_t at = 10 + rng.below(rng.chance(1, 2) ? 300 : bytes.size() - 10);
       bytes[std::min(at, bytes.size() - 1)] = static_cast<char>(rng.next());
     }

@@ -82,7 +82,7 @@ TEST(E4t, KindsBeyondTheirBitsEscape) {
   }
 }
 
-// Kinds that do not exist yet count as damage, whatever their encoding.
+// Kinds of events that do not exist yet count as damage, in either encoding of kinds.
 TEST(E4t, KindsThatThereAreNotEndABlock) {
   // Tags have no gaps.
   for (const std::uint64_t kind :
@@ -234,7 +234,7 @@ TEST(E4t, LenientLeavesOutADamagedBlock) {
   EXPECT_EQ(read.summary.warnings.size(), 2u);  // about the block, and about the final count
 }
 
-// Decoders are copied and assigned. The model must be copied with them.
+// A decoder can be copied and assigned. Its model must be copied with it.
 TEST(E4t, DecodersCanBeCopied) {
   std::vector<Event> events = random_events(10, 200, false);
   for (Event& e : events) e.pid = 0;  // the initial thread, which needs no context part
@@ -254,8 +254,8 @@ TEST(E4t, DecodersCanBeCopied) {
   }
 }
 
-// A block with valid checksums can still have any contents. The decoder must end and stay in
-// bounds.
+// A block with valid checksums can still have any contents. The decoder must terminate and must not
+// read out of bounds.
 TEST(E4t, HostileBlocksEnd) {
   Rng rng(9);
   for (int round = 0; round < 2000; ++round) {

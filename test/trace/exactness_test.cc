@@ -30,7 +30,8 @@ TEST(Exactness, CountsInterleavedRequests) {
       event(request_blocks, 3, 1),  event(request_blocks, 4, 2), event(mballoc_alloc, 4, 2),
       event(allocate_blocks, 4, 2), event(mballoc_alloc, 3, 1),  event(allocate_blocks, 3, 1)};
   check.add(events);
-  EXPECT_EQ(check.interleaved(), 1u);  // the second request of pid 1; other devices do not count
+  EXPECT_EQ(check.interleaved(),
+            1u);  // only the second request of pid 1; other devices do not count
   EXPECT_EQ(check.unclosed(), 0u);
 }
 
@@ -50,7 +51,7 @@ TEST(Exactness, ATraceOfTheShrinkerLacksWhatTheShrinkerNeeds) {
     EXPECT_EQ(check.obstacles(summary).size(), 1u) << event_name(kind);
     count(kind, 5);
   }
-  // With requests, this is a trace of the allocator.
+  // A trace that has requests is a trace of the allocator.
   count(request_blocks, 1);
   EXPECT_GT(check.obstacles(summary).size(), 3u);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests excerpts of real recordings: Linux 6.1 and 6.18, each tool with several of its options, and
-// task names that contain spaces, dashes, brackets and colons.
+// Tests excerpts of real recordings of Linux 6.1 and 6.18. They come from each tool with several of
+// its options, and have task names that contain spaces, dashes, brackets and colons.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ void expect_same(const std::string& one, const std::string& other, void (*blur)(
     EXPECT_EQ(a[i], b[i]) << one << " and " << other << ", event " << i;
   }
 }
-// trace-cmd rounds times, perf truncates them.
+// Removes a known difference: trace-cmd rounds times, and perf truncates them.
 void round_time(Event& e) {
   e.time_ns = (e.time_ns + 500) / 1000;
 }

@@ -110,8 +110,8 @@ TEST(FtraceText, TraceInputsFieldsAreOptional) {
   EXPECT_FALSE(read_text(line("ext4_request_blocks", kRequest)).events[0].has_inputs);
 }
 
-// A small compressed file can have so many blank lines that reading them takes hours. But a real
-// trace can also have long notes.
+// A small compressed file can contain so many blank lines that reading them would take hours. So
+// lines that are no events are limited. But a real trace can have many comment lines.
 TEST(FtraceText, LinesThatAreNoEventsHaveALimit) {
   const std::string event = line("ext4_request_blocks", kRequest);
   std::string notes;
@@ -250,8 +250,8 @@ TEST(FtraceText, MalformedEventsNameFileLineAndField) {
         << body;
 }
 
-// Linux 3.6 prints flags as a number, kernels before 5.7 print the referenced bit as a number, and
-// kernels before 5.9 print a discard without its length.
+// Old kernels print some events differently. Linux 3.6 prints flags as a number, kernels before 5.7
+// print the referenced bit as a number, and kernels before 5.9 print a discard without its length.
 TEST(OldKernels, AreReadInTheirWords) {
   const auto plain = read_text(line("ext4_request_blocks", kRequest));
   std::string decimal(kRequest);
@@ -280,7 +280,8 @@ TEST(OldKernels, AreReadInTheirWords) {
   EXPECT_EQ(later.summary.older_than, OlderThan::unknown);
 }
 
-// Malformed events that the command does not need do not stop it. They are counted for each event.
+// If a command does not need some malformed events, they must not stop it. They are counted for
+// each kind of event.
 TEST(FtraceText, EventsThatNobodyNeedsStopNothing) {
   const std::string text = line("ext4_request_blocks", kRequest) +
                            line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found x") +

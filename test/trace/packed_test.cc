@@ -68,7 +68,7 @@ TEST(PackedTrace, CursorsAreIndependentAndOutliveIt) {
   for (const std::size_t count : counts) EXPECT_EQ(count, events.size());
 }
 
-// Records what a sink has seen since its last restart().
+// A sink that records what it has received since the last restart().
 struct Seen final : EventSink {
   void see(std::span<const Event> batch) override {
     events.insert(events.end(), batch.begin(), batch.end());
@@ -90,8 +90,8 @@ std::string e4t_of(const std::vector<Event>& events) {
   return out;
 }
 
-// Blocks of a packed file are copied into memory unchanged. They are copied event by event if a
-// device is selected or if damaged parts may be left out.
+// Blocks of a packed file are copied into memory unchanged. But if a device is selected, or if
+// damaged parts may be left out, they are copied event by event.
 TEST(PackedTrace, APackedFileGivesBackEveryEvent) {
   std::vector<Event> events = test::random_events(3, 30'000, true);
   for (Event& e : events) e.dev = kQuiet;

@@ -31,7 +31,7 @@ class Generator {
   }
 
  private:
-  // Fills a field, mostly with small values, sometimes with any value.
+  // Fills a field with a value that is mostly small, and sometimes any value.
   template <class T>
   void fill(T& field, std::uint64_t small) {
     field = static_cast<T>(rng_.chance(9, 10) ? rng_.below(small + 1) : rng_.next());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares binary records with libtraceevent's output, with the formats of real kernels.
+// Compares the decoding of binary records with libtraceevent's output, for the formats of real
+// kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,7 +93,8 @@ TEST_P(Kernels, RecordsSayWhatTheKernelPrints) {
       }
       ++compared;
       Event out;
-      // Records whose text cannot be parsed are not decoded either, so the counts stay comparable.
+      // Only records whose text can be parsed are decoded, so the counts of both sides are
+      // comparable.
       ASSERT_EQ(decoder->decode(record, out), Outcome::event) << decoder->problem() << "\n" << text;
       ASSERT_EQ(out, expected) << text;
       ASSERT_EQ(decoder->context().unknown_flags, context.unknown_flags) << text;
@@ -132,7 +134,7 @@ TEST_P(Kernels, NoRecordIsReadBeyondItsEnd) {
     std::size_t shortest = whole.size();
     for (std::size_t size = whole.size() + 1; size-- > 0;) {
       std::vector<unsigned char> data(whole.begin(), whole.begin() + static_cast<long>(size));
-      data.shrink_to_fit();  // lets sanitizers detect a read past the end
+      data.shrink_to_fit();  // so that sanitizers detect a read past the end
       Event out;
       if (decoder->decode(record_of(data), out) == Outcome::event) shortest = size;
     }
@@ -242,7 +244,7 @@ TEST(Records, OfACpuThatIsNoneAreMalformed) {
             "malformed ext4_mb_bitmap_load event: its CPU number is impossible");
 }
 
-// Flags are matched by name, because a kernel may use other bits for them.
+// The decoder matches flags by name, because a kernel may use other bits for them.
 TEST(Records, HaveFlagsByTheirNames) {
   const Tep tep = test::new_tep();
   auto decoder =
@@ -265,7 +267,7 @@ TEST(Records, HaveFlagsByTheirNames) {
   EXPECT_EQ(decoder->context().unknown_flags[static_cast<std::size_t>(out.kind)], 1u);
 }
 
-// Makes a decoder for an ext4_mballoc_alloc with the given print format of its criterion.
+// Makes a decoder for an ext4_mballoc_alloc whose format prints the criterion as given.
 Result<RecordDecoder> search_decoder(tep_handle& tep, const std::string& print,
                                      Generation declared = Generation::unknown) {
   std::string fields = field_line("dev", 8, 4) + field_line("ino", 12, 4);

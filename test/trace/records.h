@@ -12,7 +12,7 @@
 
 namespace e4r::trace::test {
 
-// A libtraceevent handle with the formats of events, as in events/*/*/format of tracefs.
+// A libtraceevent handle. It has formats of events as in events/*/*/format of tracefs.
 struct FreeTep {
   void operator()(tep_handle* tep) const { tep_free(tep); }
 };

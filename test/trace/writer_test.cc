@@ -51,7 +51,7 @@ TEST(TraceWriter, TextSurvivesThePackedForm) {
   EXPECT_EQ(test::read_opened(open_trace(dir / "a.txt")).events, original.events);
 }
 
-// The text of each event matches the kernel's, except for values that Event does not have.
+// The text of each event must match the kernel's, except for values that Event does not store.
 TEST(TraceWriter, PrintsTheKernelsBodies) {
   const std::string text = test::file_bytes(TRACE_DATA "/ftrace-6.1.txt");
   const auto read = test::read_text(text);

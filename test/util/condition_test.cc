@@ -26,7 +26,7 @@ ConditionNames names_of() {
   return out;
 }
 
-// Evaluates a condition: a is 12, base:a is 10.5, and there is no figure `none`.
+// Evaluates a condition, in which a is 12, base:a is 10.5, and the figure `none` has no value.
 std::optional<bool> holds(std::string_view text) {
   const auto condition = Condition::parse(text, names_of());
   EXPECT_TRUE(condition.ok()) << text << ": " << (condition.ok() ? "" : condition.error().message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests what happens to an output if a file of its name already exists.
+// Tests outputs whose name already belongs to an existing file.
 #include "util/output.h"
 
 #include <fcntl.h>
@@ -166,7 +166,8 @@ TEST_F(OutputTest, WhatIsReadIsNotWrittenUnderAnyName) {
   EXPECT_TRUE(outputs.writes(at("absent")).ok());
 }
 
-// Another file may get the name between the check and the end.
+// Another file may get the output's name after the check at the beginning, so the name is checked
+// again at the end.
 TEST_F(OutputTest, TheNameIsLookedAtAgainAtTheEnd) {
   const std::string input = put("input", "precious");
   Outputs outputs;

@@ -12,7 +12,7 @@
 namespace e4r {
 namespace {
 
-// Compares it with a map, with few keys and many changes.
+// Compares RecentMap with a map, with few keys and many changes.
 template <class Map>
 void compare_with_map() {
   RecentMap<Map> mine;

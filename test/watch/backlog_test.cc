@@ -29,7 +29,7 @@ Status nothing_between(std::optional<std::uint64_t>) {
   return {};
 }
 
-// Reads to the end, or to an Error.
+// Reads events to the end, or until an Error.
 std::vector<Event> read_all(trace::EventSource& source) {
   std::vector<Event> out;
   for (;;) {
@@ -60,7 +60,7 @@ TEST(Backlog, AnotherReaderBeginsWithTheFirstEvent) {
   EXPECT_EQ(read_all(*backlog.read(nothing_between)), some_events(0, 3500));
 }
 
-// An unpacked event takes two hundred bytes, so waiting events must be packed.
+// An unpacked event takes two hundred bytes, so the backlog must pack the events that wait.
 TEST(Backlog, HoldsNoMoreThanWhatWaits) {
   Backlog backlog;
   backlog.forget();

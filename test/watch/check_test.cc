@@ -26,7 +26,7 @@ class GroupsChecks : public testing::Test {
         model_(replay::make_model(half_.source(), *start_.policy, start_.tunables, &start_.warm)) {
     kernel_.after_ns = 9;
     kernel_.groups = half_.groups();
-    // The state in memory that no event shows is irrelevant here.
+    // These tests ignore state in memory that no event shows.
     for (state::MbGroup& line : kernel_.groups) line = shown_of(model_->state().group(line.number));
   }
 
@@ -65,8 +65,8 @@ TEST_F(GroupsChecks, NameTheGroupsThatDiffer) {
   EXPECT_EQ(check.compared, kernel_.groups.size());
 }
 
-// At the start the kernel held clusters in groups 7 and 9 that no event has shown. The counters
-// have shown the places of those in group 9.
+// At the start, the kernel held clusters in groups 7 and 9 in memory, and no event has shown them
+// since. For group 9, the counters show which clusters these are.
 TEST_F(GroupsChecks, SayNothingOfAGroupThatNothingHasExplained) {
   kernel_.groups[7].free -= 3;
   replay::WarmStart warm;
@@ -84,7 +84,8 @@ TEST_F(GroupsChecks, SayNothingOfAGroupThatNothingHasExplained) {
   EXPECT_EQ(check.compared, kernel_.groups.size() - 1);
 }
 
-// The kernel may have printed the group before or after the change.
+// If a group changed during the comparison, the kernel may have printed it before or after the
+// change.
 TEST_F(GroupsChecks, SayNothingOfAGroupThatChangedMeanwhile) {
   const GroupsComparison comparison(model_->state());
   take_one(5);

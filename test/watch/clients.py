@@ -91,7 +91,7 @@ def hostile(port):
         except ConnectionError:
             pass
     still_answers()
-    # Connects as fast as one process can.
+    # Connect as often as one process can.
     for _ in range(5000):
         connect(port).close()
     still_answers()

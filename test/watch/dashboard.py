@@ -58,7 +58,7 @@ def check_query(known, query, legend):
                if label not in there]
     if not re.search(r"\be4replay_", query):
         faults.append("asks for nothing")
-    # A counter needs a range of time, except in a ratio of two counters.
+    # A query must use a counter with a range of time, except in a ratio of two counters.
     for name in re.findall(r"\b(e4replay_\w+_total)\{[^}]*\}(?!\[)", query):
         if query.count("_total{") != 2 or " / " not in query:
             faults.append(f"{name} without a range")
@@ -110,7 +110,7 @@ def main(path, document, *options):
         if variable["type"] == "query":
             name, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]["query"]).groups()
             faults += check_query(known, f'{name}{{{label}="$x"}}', "")
-    # Tests that the check itself finds faults.
+    # Test that the check itself finds faults.
     assert check_query(known, 'rate(e4replay_none_total{a="b"}[5m])', "")
     assert check_query(known, 'rate(e4replay_requests_total{reason="$x"}[5m])', "")
     assert check_query(known, 'rate(e4replay_requests_total{allocator="nobody"}[5m])', "")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Lets `e4replay watch` follow an ext4 in a loop device of this machine for some minutes. Meanwhile, events happen that
-# are otherwise spread over a year: writers of several kinds, FITRIM, freezes, remounts, growth, an unmount, a suspended
-# watch, a killed one, two at once, captures on a full disk. The watch must follow every decision or say that it lost
-# track, its memory must not grow from round to round, and it must leave nothing in the kernel.
+# Lets `e4replay watch` follow an ext4 in a loop device of this machine for some minutes. In this time, it causes events
+# that are otherwise spread over a year: writers of several kinds, FITRIM, freezes, remounts, growth, an unmount, a
+# suspended watch, a killed watch, two watches at once, and captures on a full disk. The watch must follow every
+# decision, or report that it lost track. Its memory must not grow from round to round, and it must leave nothing in the
+# kernel.
 #   endure.sh E4REPLAY [MINUTES]    default: 3 minutes
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
@@ -22,9 +23,10 @@ begin() {
     wait_until follows
 }
 follows() { [ "$(tell follows)" = True ]; }
-# up_to_date: whether the watch has followed all events so far.
+# up_to_date: whether the watch has followed all events until now.
 up_to_date() { follows && python3 -c "import sys; sys.exit(not $(tell behind_s) < 1)"; }
-# tally: adds the watch's final counts for each start image. Each start image except the first must have a reason.
+# tally: adds up the watch's final counts for each start image. The watch must have given a reason for each start image
+# except the first.
 decisions=0 identical=0 starts=0
 : >differences
 tally() {
@@ -84,7 +86,7 @@ copy_tree() {
     sync -f "$fs"
     rm -rf "$to"
 }
-# Mirrors a tree whose files change and disappear.
+# Copies a tree by rsync while its files change and disappear.
 copy_by_rsync() {
     local to
     to=$(own_directory)
@@ -95,7 +97,7 @@ copy_by_rsync() {
     rsync -a --delete --inplace "$to/new/" "$to/mirror"
     rm -rf "$to"
 }
-# Makes a database cluster and runs some transactions, as the user that Debian's package makes.
+# Makes a PostgreSQL cluster and runs some transactions, as the user that Debian's package creates.
 run_postgres() {
     local home log
     home=$(own_directory)
@@ -113,7 +115,7 @@ run_postgres() {
         { tail -n 5 "$log" >&2 && return 1; }
     rm -rf "$home" "$log"
 }
-# end_postgres: ends servers that are left if the script fails.
+# end_postgres: ends servers that still run when the script fails.
 end_postgres() {
     local file
     for file in "$fs"/run_postgres.*/data/postmaster.pid; do
@@ -181,7 +183,7 @@ not_tried=()
 if command -v rsync >/dev/null; then work_of+=(copy_by_rsync); else not_tried+=("rsync, which is not installed"); fi
 postgres=$(find /usr/lib/postgresql -path '*/bin/initdb' -printf '%h\n' 2>/dev/null | sort -V | tail -n 1)
 if [ -n "$postgres" ] && id postgres >/dev/null 2>&1; then
-    chmod 711 "$work" # the database server must pass through it
+    chmod 711 "$work" # the database server must be able to enter it
     work_of+=(run_postgres)
 else
     not_tried+=("PostgreSQL, which is not installed")
@@ -197,14 +199,15 @@ for ((round = 1; SECONDS < until; round++)); do
         writers+=($!)
     done
     event=${trouble[round % ${#trouble[@]}]}
-    # An unmount must come after the writers have ended.
+    # Unmount only after the writers have ended.
     if [ "$event" != unmount_and_begin ]; then "$event"; fi
     wait "${writers[@]}" || bad "a writer failed"
     if [ "$event" = unmount_and_begin ]; then "$event"; fi
     remove_files
     wait_until up_to_date
     now_kb=$(resident_kb)
-    # After two rounds of all events, the watch has seen every kind of event, so measure its growth from here.
+    # After each event has occurred twice, the watch has seen every kind of event. So measure the growth of its memory
+    # from here.
     if ((round == 2 * ${#trouble[@]})); then first_kb=$most_kb most_kb=0; fi
     if ((now_kb > most_kb)); then most_kb=$now_kb; fi
     for file in captures/*.e4c; do

@@ -69,7 +69,7 @@ TEST(Samples, OfTwoMomentsAreTheLeastForAWindow) {
   for (const Window window : kWindows) EXPECT_FALSE(samples.of(window, 0));
   samples.add(kSecond, columns(4, 5));
   for (const Window window : kWindows) EXPECT_FALSE(samples.of(window, 0));
-  // Nothing happens for 2.5 seconds, and then a request comes. It counts from the next second on.
+  // Nothing happens for 2.5 seconds, and then a request arrives. It counts in the next second.
   samples.add(kSecond * 7 / 2, columns(4, 5));
   EXPECT_EQ(samples.last_ns(), 3 * kSecond);
   EXPECT_EQ(samples.of(Window::second, 0)->tally.requests, 0u);

@@ -43,7 +43,8 @@ app::Inputs opened(const std::string& path) {
   return *std::move(out);
 }
 
-// A follower of a bundled capture. Events are a millisecond apart, or have their recorded times.
+// A follower of a bundled capture. Its events are a millisecond apart, or have their recorded
+// times.
 struct Followed {
   explicit Followed(const std::string& name, const FlightRecorder::Limits& limits,
                     bool recorded_times = false, std::vector<const allocator::Policy*> shadows = {})
@@ -130,8 +131,8 @@ TEST(FlightRecorder, WritesACaptureThatVerifies) {
         << policy->name;
 }
 
-// A live run does not know how far a FITRIM will continue, but each event names a range. No
-// checkpoint is taken while a range is in use.
+// A live run does not know where a FITRIM will end, but each event of it names a range. The
+// recorder takes no checkpoint while a range is in use.
 TEST(FlightRecorder, FollowsDiscardsBesideWriters) {
   for (const char* capture : {"trim-beside.e4c", "discard-beside.e4c"}) {
     const Followed followed(capture, {kSecond, 64 << 20}, true);
@@ -142,8 +143,8 @@ TEST(FlightRecorder, FollowsDiscardsBesideWriters) {
   }
 }
 
-// A shadow deduces the minlen of a FITRIM from the runs of each group, a replay from the whole
-// trace. So their discards are almost the same.
+// A shadow deduces the minlen of a FITRIM from the runs of each group, but a replay deduces it from
+// the whole trace. So their discards are almost, but not exactly, the same.
 TEST(FlightRecorder, ShowsShadowsFitrim) {
   const std::vector<const allocator::Policy*> shadows = {allocator::find_policy("linux-6.12"),
                                                          allocator::find_policy("legacy")};
@@ -265,7 +266,7 @@ TEST(Incidents, WaitsCoolsDownAndEnds) {
   incidents.look(picture_of(10, 2), now += seconds(10), notes);
   incidents.look(picture_of(200, 3), now, notes);
   EXPECT_FALSE(incidents.is_wanted()) << "it cools down";
-  incidents.ask("key c", false, now, notes);  // a request by a user need not wait
+  incidents.ask("key c", false, now, notes);  // a request by the user is not delayed
   EXPECT_TRUE(incidents.is_due(now + seconds(5)));
   incidents.write(std::nullopt, followed.notes(), nullptr, notes);
   EXPECT_EQ(notes.back(), "key c: no capture, because nothing was kept yet");

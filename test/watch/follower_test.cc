@@ -37,7 +37,7 @@ std::vector<const allocator::Policy*> policies(std::initializer_list<std::string
   return out;
 }
 
-// Adds all events in pieces, as the kernel's buffers are read.
+// Adds the events in pieces, as a watch reads them from the kernel's buffers.
 void add_events(Backlog& backlog, std::span<const trace::Event> events) {
   constexpr std::size_t kPiece = 37;
   for (std::size_t at = 0; at < events.size(); at += kPiece) {
@@ -74,7 +74,7 @@ TEST_P(LiveFollowing, DecidesAsAReplayDoes) {
   const replay::Agreement& agreement = live->recorded().agreement();
   EXPECT_GT(agreement.requests, 100u);
   EXPECT_EQ(agreement.requests, followed->engine->agreement().requests);
-  if (session.warm()->precedences > 0) return;  // a replay has followed again
+  if (session.warm()->precedences > 0) return;  // then a replay follows the trace a second time
   EXPECT_EQ(agreement.identical, followed->engine->agreement().identical);
   for (std::size_t i = 0; i < start.shadows.size(); ++i) {
     const auto replayed = session.what_if({start.shadows[i], start.tunables});
@@ -117,7 +117,7 @@ TEST(Follower, ShowsItsColumns) {
   start.shadows = policies({"linux-6.12", "legacy"});
   Backlog backlog;
   std::vector<trace::Event> events(half.events().begin(), half.events().end());
-  // There are ten seconds between the first event and the last.
+  // Spread the events over ten seconds.
   for (std::size_t i = 0; i < events.size(); ++i)
     events[i].time_ns = 1'000'000'000 + i * 10'000'000'000 / events.size();
   add_events(backlog, events);
@@ -180,8 +180,8 @@ TEST(Follower, GoesOnWithoutAKernelThatDoesNotStart) {
   EXPECT_EQ(dropped[0].find("kernel:fake_kernel: "), 0u) << dropped[0];
 }
 
-// Compares with a reading of mb_groups that began after the last event. The kernel's groups are
-// those of another follower, or have one more free cluster in group 3.
+// Compares a follower with mb_groups, read after the last event. The groups of another follower
+// take the place of the kernel's. If `differs`, group 3 has one more free cluster.
 Follower::End compare(const HalfSeen& half, const Follower& other, bool differs,
                       std::uint64_t learn_at, std::shared_ptr<Follower>& follower) {
   const state::FsState& end = other.recorded().state();
@@ -224,7 +224,8 @@ TEST(Follower, ComparesWithTheKernelsGroups) {
   }
 }
 
-// Every decision agrees, but later events may show which clusters the group held at the start.
+// Every decision agrees, but a group differs. Later events may show which of its clusters were in
+// use in memory at the start.
 TEST(Follower, LearnsFromGroupsThatDiffer) {
   const HalfSeen half("linux-7.3", 20, 5);
   const auto other = follow(half.start(true), half.events());
@@ -235,8 +236,8 @@ TEST(Follower, LearnsFromGroupsThatDiffer) {
   EXPECT_EQ(compare(half, *other, true, half.events().size() + 1, follower), Follower::End::over);
 }
 
-// Follows first with the state in memory that the counters show, and then with the state that the
-// events show.
+// The pursuit first follows with the state in memory that the counters show. Then it follows with
+// the state that the events show.
 TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
   const HalfSeen half("linux-7.3");
   const auto cold = follow(half.start(false), half.events());
@@ -257,7 +258,7 @@ TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
             warm->recorded().agreement().identical);
 }
 
-// If the kernel may have one of several policies, the pursuit finds the one that agrees.
+// If several policies may model the kernel, the pursuit must find the one that agrees.
 TEST(Pursuit, TriesEveryPolicyOfTheKernel) {
   const HalfSeen half("linux-6.12");
   watch::PursuitOptions options;

@@ -12,8 +12,8 @@
 
 namespace e4r::test {
 
-// A policy that serves requests, observed from the middle on: a start image, the counters of its
-// groups, and the events since then.
+// A run of a policy of which only the second half is observed: a start image from the middle, the
+// counters of its groups, and the events since then.
 class HalfSeen {
  public:
   explicit HalfSeen(std::string_view policy, std::uint32_t steps = 300, std::uint64_t seed = 1)
@@ -31,7 +31,7 @@ class HalfSeen {
   [[nodiscard]] const std::vector<state::MbGroup>& groups() const { return look_->shown(); }
   [[nodiscard]] const state::Source& source() const { return look_->source(); }
 
-  // Returns the start. If `knows`, it includes all state in memory that the events show.
+  // Returns the start point. With `knows`, it includes all state in memory that the events show.
   [[nodiscard]] watch::StartPoint start(bool knows) const {
     watch::StartPoint out{source(), {}, busy_.rig.tunables, {}, &busy_.rig.allocator.policy()};
     MemorySource events(knows ? events_ : events_.first(0));

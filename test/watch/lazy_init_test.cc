@@ -12,7 +12,7 @@ using std::chrono::seconds;
 using watch::LazyInitPace;
 using watch::LazyInitProgress;
 
-// lazy_init.sh tests with the real thread.
+// lazy_init.sh tests the figures with the kernel's real thread.
 TEST(LazyInitPace, IsThatOfTheLastMinute) {
   LazyInitPace pace;
   const LazyInitPace::Clock::time_point at{};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests `e4replay watch` on this machine's own kernel, with ext4 in a loop device: what it follows, how it ends,
+# Tests `e4replay watch` on this machine's own kernel, with ext4 in a loop device: what the watch follows, how it ends,
 # and that it leaves the machine as it was.
 #   live.sh E4REPLAY
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
@@ -17,7 +17,7 @@ grep -q '^[0-9:]*  recorded ' watch.out || bad "$(cat watch.out)"
 as_before
 ok "--once ends by itself"
 
-# A file system that has been used before, and two shadows.
+# Watch a file system that has been used before, with two shadow replays.
 umount "$fs"
 mount -o nodelalloc "$loop" "$fs"
 ./busy "$fs" 1000 100
@@ -44,9 +44,9 @@ ok "$(tell identical) of $decisions decisions are identical, and the groups are 
 validate_documents
 ok "each line is a document of the schema"
 
-# The flight recorder, while several processes write and remove.
-# followed FILE: checks that the capture has a checkpoint, and that the model agrees with its decisions. A decision may
-# differ only if several processes were in the allocator at the same time.
+# Test the flight recorder while several processes write and remove files. followed FILE: checks that the capture has a
+# checkpoint, and that the model agrees with its decisions. A decision may differ only if several processes were in the
+# allocator at the same time.
 followed() {
     "$e4replay" verify "$1" --json verify.json >verify.out 2>&1 || [ $? = 3 ] || bad "$1: $(cat verify.out)"
     python3 - "$1" <<'PYTHON' || bad "$1: $(cat verify.out)"
@@ -104,7 +104,7 @@ followed small/flight.e4c
 rm -r small
 ok "a full disk costs a capture, and the watch goes on"
 
-# The watch writes to a pipe whose reader ends, and then runs for a limited time.
+# One watch writes to a pipe whose reader ends. Another runs for a limited time.
 "$e4replay" watch --max-freeze 60s "$fs" --interval 200ms 2>pipe.err | head -n 3 >pipe.out || true
 [ "$(wc -l <pipe.out)" = 3 ] || bad "$(cat pipe.out)"
 as_before
@@ -162,7 +162,7 @@ mount -o remount,stripe=0 "$fs"
 end_watch
 ok "other tunables and options are a reason to begin anew"
 
-# The watch is stopped while there are more events than the kernel's buffers hold.
+# Suspend the watch until there are more events than the kernel's buffers can hold.
 start_watch "$fs" --json --buffer 64K --interval 200ms
 wait_for '"follows":true'
 kill -STOP $watcher
@@ -170,13 +170,13 @@ kill -STOP $watcher
 kill -CONT $watcher
 wait_for 'the kernel dropped events; taking a new start image'
 wait_for '"starts":2'
-# A start image may lack something that the kernel holds in memory, so that decisions differ until the next one. Then
-# other tunables are a reason for the next one.
+# A start image may lack state that the kernel has in memory, so that decisions differ until the watch takes another
+# start image. A change of tunables makes it take one.
 is_exact() { [ "$(tell decisions)" -gt 50 ] && [ $(($(tell decisions) - $(tell identical))) -le 5 ]; }
 for attempt in 1 2 3; do
     # Write a few files at a time, because on a busy machine more could overflow these buffers again.
     for ((i = 0; i < 40; i++)); do
-        # From the first attempts, the watch learns the state in memory at the start.
+        # The watch learns from the first decisions which state the kernel had in memory at the start.
         if is_exact; then break 2; fi
         ./busy "$fs" $((5000 * attempt + 10 * i)) 10
         sleep 0.3

@@ -11,7 +11,7 @@ source "$here/watch.sh"
 mkdir prom
 file=$work/prom/e4replay.prom
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-# begin OPTIONS...: starts a watch with metrics; finish ends it.
+# begin OPTIONS...: starts a watch with metrics. finish ends it.
 begin() { start_watch "$fs" --json --interval 200ms --metrics "$file" "$@"; }
 finish() {
     end_watch
@@ -56,7 +56,7 @@ at_least 1 searches_total 'allocator="recorded"' 'criterion="cr1"' || bad "$(cat
 grep -q "device=\"${loop#/dev/}\",mountpoint=\"$fs\"" "$file" || bad "$(head "$file")"
 ok "the file has the figures of the kernel and of a shadow"
 
-# A reader of the file always sees a complete text.
+# A reader of the file must always see a complete text.
 for ((i = 0; i < 300; i++)); do
     text=$(cat "$file" && echo .)
     [[ $text == '# HELP e4replay_watch_info '*'e4replay_request_groups_count{'*$'\n.' ]] || bad "torn: $text"
@@ -68,7 +68,7 @@ ok "readers see whole texts, and a file that was moved away is written again"
 python3 "$here/clients.py" "$port" polite
 ok "a client gets the format that it asks for, and everything else is refused"
 
-# Despite hostile clients, the model continues, loses no event, and needs no more memory.
+# Despite hostile clients, the watch must continue, lose no event, and need no more memory.
 rss() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$watcher/status"; }
 before=$(rss)
 ./busy "$fs" 5000 400 &
@@ -80,7 +80,7 @@ wait_until at_least 500 requests_total 'allocator="recorded"'
 [ $(($(rss) - before)) -lt 32768 ] || bad "grew from $before KiB to $(rss) KiB"
 ok "hostile clients disturb nothing"
 
-# A changed tunable causes a new start image.
+# A change of a tunable must cause a new start image.
 requests=$(metric requests_total 'allocator="recorded"')
 echo 100 >"/sys/fs/ext4/${loop#/dev/}/mb_max_to_scan"
 wait_until at_least 1 new_start_images_total 'reason="changed"'
@@ -96,7 +96,7 @@ finish
 at_least $((requests + 50)) requests_total 'allocator="recorded"' || bad "$(cat "$file")"
 ok "counters go on over new start images"
 
-# The disk of the file becomes full, and then has space again.
+# The file system of the metrics file becomes full, and then has space again.
 mount -t tmpfs -o size=64k tmpfs prom
 begin
 wait_until test -s "$file"
@@ -115,7 +115,8 @@ ok "a full disk is one warning"
 at_least 0 events_total || bad "--once wrote nothing"
 ok "--once writes the file"
 
-# Runs with only the service's capabilities and a read-only view of the file system. Each capability must be necessary.
+# Run the watch with only the service's capabilities and a read-only view of the file system. Each capability must be
+# necessary.
 capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$here/../../examples/e4replay-watch@.service")
 [ "$(wc -w <<<"$capabilities")" = 2 ] || bad "the service has other capabilities: $capabilities"
 # shut_in CAPABILITY...: watches with only these capabilities.

@@ -27,7 +27,7 @@
 namespace e4r::watch {
 namespace {
 
-// ---- Answers.
+// ---- Answers to requests.
 
 std::shared_ptr<const MetricsTexts> texts() {
   return std::make_shared<const MetricsTexts>(MetricsTexts{"plain\n", "open\n# EOF\n"});
@@ -145,7 +145,8 @@ TEST_F(Served, HugeHeadersAreRefused) {
   EXPECT_TRUE(client.all().starts_with("HTTP/1.1 431 "));
 }
 
-// If the server kept the oldest connections, a client could block it by opening enough of them.
+// When there are too many connections, the server must not keep the oldest: a client could block it
+// by opening enough connections.
 TEST_F(Served, ClientsThatSayNothingKeepNobodyOut) {
   std::vector<std::unique_ptr<Client>> silent;
   for (std::size_t i = 0; i < 3 * MetricsServer::kMost; ++i) {
@@ -173,7 +174,7 @@ TEST_F(Served, APortThatIsTakenIsAnError) {
       << second.error().message;
 }
 
-// ---- A file.
+// ---- The metrics file.
 
 std::string eventually(const std::string& path, const std::string& text) {
   constexpr std::chrono::milliseconds kStep{5};

@@ -44,8 +44,8 @@ Column column(const std::string& name, std::string_view policy, std::uint64_t re
   return out;
 }
 
-// Returns the report of a watch that has followed `requests` requests since its last start image,
-// all of them identically.
+// Returns the report of a watch that has followed `requests` requests since its last start image
+// and agreed with all of them.
 Report report(unsigned starts, std::uint64_t requests, const std::vector<Column>& columns) {
   Report out;
   out.device_name = "sda1";
@@ -66,7 +66,7 @@ Report report(unsigned starts, std::uint64_t requests) {
                 {column("recorded", "linux-7.3", requests), column("legacy", "legacy", requests)});
 }
 
-// Returns the samples of a text: "name{labels}" and the value.
+// Returns the samples of a text: "name{labels}" and their values.
 std::map<std::string, double> samples_of(const std::string& text) {
   std::map<std::string, double> out;
   std::istringstream lines(text);
@@ -114,8 +114,8 @@ TEST(Metrics, HaveTheFiguresInBaseUnits) {
 TEST(Metrics, CountersNeverGoDown) {
   Metrics metrics("1");
   std::map<std::string, double> before;
-  // There were two start images, and two attempts to follow from the first. There are no figures
-  // yet after the new start image.
+  // There were two start images, and the watch tried twice to follow from the first. It has no
+  // figures yet since the new start image.
   Report none = report(2, 0);
   none.picture = nullptr;
   none.follows = false;
@@ -222,7 +222,8 @@ TEST(Metrics, HaveAHistogramOfGroups) {
   EXPECT_EQ(of(metrics, "e4replay_request_groups_sum"), 1'000'012);
 }
 
-// Each family is contiguous, with one HELP and one TYPE before it. Each name follows the rules.
+// The samples of a family must be together, with one HELP and one TYPE line before them. Each name
+// must follow Prometheus's rules.
 TEST(Metrics, AreInOnePieceEach) {
   Metrics metrics("1");
   metrics.add(report(1, 10));
@@ -260,7 +261,7 @@ TEST(Metrics, AreInOnePieceEach) {
   }
 }
 
-// The metrics are exactly the rows of the table for metrics.
+// The metrics must be exactly the rows of the table that are for metrics.
 TEST(Metrics, HaveEachRowOfTheTable) {
   Metrics metrics("1");
   metrics.add(report(1, 10));

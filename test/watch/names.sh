@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests the file names that `e4replay watch` shows, on this machine's own kernel with ext4 in a loop device: hostile
-# names, removed and reused inodes, a frozen file system, another one mounted over it, an unmount.
+# Tests the file names that `e4replay watch` shows, on this machine's own kernel with ext4 in a loop device. Covers
+# hostile names, removed and reused inodes, a frozen file system, another file system mounted over it, and an unmount.
 #   names.sh E4REPLAY
 # Exit status 77 without root, loop devices, ext4 events, or a policy for this kernel.
 set -euo pipefail
 # shellcheck source=test/watch/watch.sh
 source "$(dirname "$0")/watch.sh"
 
-# file_of INODE: prints the name that the last document shows for the inode: a path, `null`, or nothing if no request is
-# for this inode.
+# file_of INODE: prints the name that the last document shows for the inode. This is a path, or `null`. Prints nothing
+# if the document shows no request of this inode.
 file_of() {
     grep '}$' watch.out | tail -n 1 | python3 -c '
 import json, sys
@@ -20,7 +20,7 @@ for request in json.load(sys.stdin)["costly"]:
 }
 is_file() { [ "$(file_of "$1")" = "$2" ]; }
 inode_of() { stat -c %i "$1"; }
-# show FILE: writes the file until it is among the files that the watch shows because their requests took the most time.
+# show FILE: writes to the file until the watch shows it among the files whose requests took the most time.
 show() {
     local i
     for ((i = 0; i < 100; i++)); do
@@ -65,7 +65,7 @@ fsfreeze --unfreeze "$fs"
 ok "a frozen file system delays nobody"
 
 show "$fs/here"
-# With another file system on top, no path below the mount point belongs to the watched one.
+# While another file system is mounted on top, no path below the mount point belongs to the watched file system.
 here=$(inode_of "$fs/here")
 mount -t tmpfs tmpfs "$fs"
 wait_until is_file "$here" null

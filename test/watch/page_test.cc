@@ -133,7 +133,7 @@ TEST_F(PageTest, ShowsTheChosenFigures) {
   const auto lines = texts(shared(), view);
   EXPECT_TRUE(has(lines, "last second    files/count    requests")) << all_of(lines);
   EXPECT_FALSE(has(lines, "ext/file"));
-  // Columns that do not fit are left out completely, and counted.
+  // Columns that do not fit are left out completely. The page shows how many.
   view.columns = 40;
   view.figures =
       *watch::ShownFigures::parse("groups_per_request,extents_per_request,failed,files/count");
@@ -153,7 +153,7 @@ TEST_F(PageTest, LetsTheUserChooseFigures) {
   EXPECT_TRUE(has(press({watch::kDown}), "> [x] failed "));
   EXPECT_FALSE(has(press({' '}), " failed  groups/req"));
   EXPECT_TRUE(has(press({watch::kUp, watch::kUp}), "> [x] requests ")) << "ends at the first";
-  // Another test may have added a row, which is not chosen.
+  // Another test may have added a row to the table. It is not among the shown figures.
   const results::Row& end = results::rows(results::Teller::watch).back();
   const std::string last = fmt::format("> [{}] {}", view.figures.has(end) ? 'x' : ' ', end.key);
   for (const int key : {int{watch::kEnd}, int{watch::kPageDown}, int{'j'}})
@@ -209,7 +209,7 @@ TEST_F(PageTest, NamesTheFiles) {
       EXPECT_LE(watch::width_of(line), columns) << line;
 }
 
-// The costly requests come in the order of their steps.
+// The costly requests must be in the order of their steps.
 TEST_F(PageTest, SortsTheCostlyRequests) {
   const auto& costly = shared().picture->costly;
   ASSERT_GT(costly.size(), 3u);

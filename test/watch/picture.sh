@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes docs/pictures/watch.png: the page of `e4replay watch` in a terminal of 110 columns, while programs write to an
-# aged ext4 in a loop device.
+# Makes docs/pictures/watch.png. It shows the page of `e4replay watch` in a terminal of 110 columns, while programs
+# write to an aged ext4 in a loop device.
 #   picture.sh E4REPLAY OUT.png
 # Needs root, tmux and chromium.
 set -euo pipefail

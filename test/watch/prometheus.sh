@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks that Prometheus, its promtool and node_exporter accept the metrics of `e4replay watch`, and that each query of
-# the dashboard has a result.
+# Checks that Prometheus, promtool and node_exporter accept the metrics of `e4replay watch`, and that each query of the
+# dashboard has a result.
 #   prometheus.sh WATCH_DOCUMENT DASHBOARD
 # Exit status 77 without Debian's packages prometheus and prometheus-node-exporter (tools/setup.sh metrics).
 set -euo pipefail
@@ -46,7 +46,7 @@ promtool check metrics <a.txt >lint 2>&1 || bad "promtool: $(cat lint)"
 [ ! -s lint ] || bad "promtool: $(cat lint)"
 ok "promtool has no complaint"
 
-# Two watches write a file each, with the same metrics.
+# Two watches each write a file, with the same metrics.
 mkdir prom
 cp a.txt prom/a.prom
 sed 's/device="sda1"/device="sdb1"/' a.txt >prom/b.prom
@@ -68,7 +68,7 @@ ok "node_exporter shows the files of two watches"
 ! promtool check metrics <a.om >lint 2>&1 || bad "promtool accepts OpenMetrics now: see docs/watching.md"
 ok "promtool does not read OpenMetrics"
 
-# Prometheus's own parser of OpenMetrics needs times. Then the queries are run over ten minutes.
+# Prometheus itself can parse OpenMetrics, but the samples need times. Add times, and run the queries over ten minutes.
 now=$(date +%s)
 python3 - "$now" a.om >timed.om <<'PYTHON'
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks that systemd accepts the service in examples/, rates it as well confined, and that it calls e4replay with valid
-# options.
+# Checks that systemd accepts the service in examples/ and rates it as well confined, and that the service runs e4replay
+# with valid options.
 #   service.sh E4REPLAY UNIT
 # Exit status 77 without systemd-analyze.
 set -euo pipefail
@@ -22,7 +22,7 @@ systemd-analyze security --offline=yes --threshold=20 ./e4replay-watch@data.serv
     bad "$(grep '✗' security.out; tail -n 1 security.out)"
 echo "ok: $(tail -n 1 security.out)"
 
-# With a wrong option, e4replay would exit with 2.
+# If an option were wrong, e4replay would exit with 2.
 start=$(sed -n "s,^ExecStart=\(.*\) \$OPTIONS$,\1,p" e4replay-watch@data.service)
 start=${start//%f/$work/none} start=${start//\/var\/lib\/prometheus\/node-exporter/$work}
 read -ra command <<<"${start//%i/data}"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced, with the script's arguments, by scripts that run `e4replay watch` on this machine's own kernel. Sets what
-# test/record/loop.sh sets. Each watch writes to watch.out and watch.err; `watcher` is its pid. Also exits with status
-# 77 if the kernel has no policy.
+# Sourced, with the script's arguments, by scripts that run `e4replay watch` on this machine's own kernel. Sets the same
+# variables as test/record/loop.sh. Each watch writes to watch.out and watch.err, and `watcher` is its pid. Also exits
+# with status 77 if no policy models the kernel.
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # shellcheck source=test/record/loop.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../record/loop.sh"
@@ -22,7 +22,7 @@ end_watch() {
     wait "$watcher" || bad "status $?: $(cat watch.err)"
     as_before
 }
-# tell KEYS...: prints a member of the last complete document in watch.out.
+# tell KEYS...: prints a member of the last complete JSON document in watch.out.
 tell() {
     grep '}$' watch.out | tail -n 1 | python3 -c '
 import json, sys
@@ -31,7 +31,7 @@ for key in sys.argv[1:]:
     value = value[int(key) if isinstance(value, list) else key]
 print(value)' "$@"
 }
-# validate_documents: each line of watch.out must be a document of the schema.
+# validate_documents: fails unless each line of watch.out is a document of the schema.
 validate_documents() {
     python3 -W ignore "$root/test/schema/validate.py" --lines "$root/docs/schema/watch.schema.json" watch.out
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints a document of `e4replay watch`, made from a model's file system.
+// Prints a document of `e4replay watch`, which is made with a model's file system.
 //   watch_document [none | prometheus | openmetrics]
-// none: a document before there are figures. prometheus, openmetrics: the metrics in that format,
-// for a mount point with a hostile name.
+// With "none", prints a document before there are figures. With "prometheus" or "openmetrics",
+// prints the metrics in that format, for a mount point with a hostile name.
 #include <boost/json.hpp>
 #include <cstdio>
 #include <string>
@@ -18,7 +18,7 @@
 namespace e4r::test {
 namespace {
 
-// Gives hostile names.
+// Returns hostile names for processes and files.
 class HostileNames final : public watch::Names {
  public:
   std::string process(std::uint32_t /*pid*/) override { return "a \"b\" \\ \x1b\xff"; }
