@@ -10,8 +10,8 @@ add_custom_target(e4r_commit
   COMMAND ${CMAKE_COMMAND} ${commit_args} -P ${PROJECT_SOURCE_DIR}/cmake/commit.cmake
   BYPRODUCTS ${PROJECT_BINARY_DIR}/commit/commit.h
   VERBATIM)
-# `e4replay --version` prints the parts that were left out below the version. tools/portable.sh
-# reads this text.
+# Below the version, `e4replay --version` prints which parts were left out. tools/portable.sh reads
+# this text.
 get_property(left_out GLOBAL PROPERTY E4R_LEFT_OUT)
 list(REMOVE_ITEM left_out "the Python package")
 list(JOIN left_out "; " left_out)

@@ -61,7 +61,8 @@ later=$(($(wc -l <"$run/tracefs") - lines))
 cmp <(head -n "$lines" "$run/tracefs") "$run/timeless" || status=1
 [ "$later" -ge 0 ] && [ "$later" -le 100 ] || status=1
 for trace in run.dat run.txt run.trace; do
-    # Status 3: from 6.5 on, a counter of mb_stats that depends on file sizes differs; or a decision differs, see below.
+    # Status 3 means that a counter of mb_stats differs (since 6.5, some depend on file sizes), or that a decision
+    # differs, which is checked below.
     "$e4replay" verify "$image" "$run/$trace" -p "$policy" --no-progress >"$run/verify" ||
         [ $? = 3 ] || status=1
     awk -v trace="$trace" '$1 == "identical" { print trace, "identical", $2, $3 "%" }' "$run/verify"

@@ -407,7 +407,7 @@ if [ $together = 1 ]; then kernels=both_sides; fi
 if [ "$stock_runs" = failed ]; then kernels=patched_first; fi
 job=$(job_file xfstests)
 mapfile -t all <<<"$tests"
-# Each lane has at least one test.
+# Do not start more lanes than there are tests.
 if [ "$side_by_side" -gt ${#all[@]} ]; then side_by_side=${#all[@]}; fi
 share=$(((${#all[@]} + side_by_side - 1) / side_by_side))
 if [ $share -lt "$per_guest" ]; then per_guest=$share; fi

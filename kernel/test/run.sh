@@ -28,7 +28,7 @@ declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/pa
     [es]='kernel/patches/es-shrinker src/shrinker'
     [nfs]='kernel/patches/nfs-eager kernel/lab/workloads/nfsmixed.cc kernel/lab/workloads/nfsstream.cc'
     [tools]='src/record src/trace src/age')
-# Files that all of these tests depend on.
+# All of these tests depend on these files.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
 # The series that were ported to 7.3. "all" is all of them in one kernel.
@@ -114,7 +114,7 @@ step() {
 # Each of these kernels is built once, even if several scenes need it.
 declare -A there=()
 
-# first WHAT: whether this is the first call for WHAT.
+# first WHAT: returns whether this is the first call for WHAT.
 first() {
     [ -z "${there[$1]:-}" ] || return
     there[$1]=yes
@@ -199,7 +199,7 @@ nfs() {
         "$lab" run nfs-stall --kernel all --set EAGER=eager
     step "a writer to NFS that is held can be killed" "$lab" run nfs-kill --kernel all
     step "and is told that the server's disk is full" "$lab" run nfs-enospc --kernel all
-    # With a stopped clock, as above.
+    # The clock is stopped, as above.
     step "write-behind holds little memory, and fsync is short" \
         "$lab" ab nfs-loopback --base all --patched all -n 1 --set MIB=128 \
         --set-patched SYSCTLS=fs.nfs.nfs_max_woutstanding=16 --below commits=1.01 \
@@ -307,7 +307,7 @@ port() {
         step "direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --set SECONDS_EACH=4 \
             --set "ARGS=--mappers 0"
         other_kernel 7.3
-        # With a stopped clock, as above.
+        # The clock is stopped, as above.
         step "partial blocks without data are in flight together" \
             "$lab" ab dio-depth --base 7.3 --patched "$kernel" -n 1 --append time-travel=inf-cpu \
             --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01

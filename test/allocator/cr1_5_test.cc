@@ -160,8 +160,7 @@ TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   }
 }
 
-// Each list has the groups of one order of length. This goal is longer than the lengths of the last
-// list.
+// There is one list for each order of length. This goal is longer than any length on the last list.
 TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   tunables.mb_group_prealloc = 131072;
   tunables.mb_cr1_5_max_trim_order = 8;

@@ -204,7 +204,7 @@ TEST_F(SearchTest, SkippedGroupsAreCountedAsIfWalked) {
       rig.emplace(policy, *fs, tunables);
       for (std::uint32_t group = 0; group < 20; ++group) {
         rig->state.load(group);
-        // One unread group keeps the search walking.
+        // If one group is unread, the search must walk the groups and cannot skip them.
         if (!walk || group != 6) rig->state.mark_read(rig->state.group(group));
       }
       for (const std::uint32_t goal : {0u, 5u, 18u}) (void)ask(2, goal);

@@ -112,7 +112,7 @@ for topic in $topics; do
     grep -qF "| \`$topic\` |" "$source/kernel/README.md" || fail "kernel/README.md has no row for $topic"
 done
 
-# The row of a report: the command of step 2 inserts the key in the schemas next to a given key.
+# Add the row of a report. The command of step 2 inserts the key in the schemas, next to a given key.
 cp -R "$source/docs" "$work/tree"
 commands docs/adding-a-row.md "2. " "3. " >"$work/commands"
 bash -e "$work/commands"

@@ -175,7 +175,7 @@ class InUseOnLoop : public InUse {
   }
 };
 
-// Neither /proc/self/mounts nor any path shows such a mount.
+// Nothing in this namespace, such as a path or /proc/self/mounts, shows the mount.
 TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   make("default_4k");
   const LoopDevice loop(path_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks the results of mke2fs-lazy with the programs of e2fsprogs, and byte by byte.
+// Checks the file systems that mke2fs-lazy makes with the programs of e2fsprogs, and compares
+// bytes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

@@ -19,7 +19,7 @@ bool has_checksums(const std::string& path) {
          features.find("uninit_bg") != std::string::npos;
 }
 
-// Parts of an image that a command may write to.
+// The parts of an image that a command may change.
 struct Allowed {
   std::vector<Bytes64> ranges;
   [[nodiscard]] bool covers(std::uint64_t at) const {

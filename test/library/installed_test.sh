@@ -98,7 +98,7 @@ plugin)
     cd "$work"
     make "$source/examples/roomy.cc" -o roomy.so
     [ -z "$(nm -DC --undefined-only roomy.so | grep e4r)" ] || fail "roomy.so needs a symbol of ours"
-    # Whether -p names the file or the policy, the policy gets a column.
+    # The policy gets a column, whether -p names its file or its name.
     "$e4replay" "${replay[@]}" -p legacy,./roomy.so >by-file
     grep -qE '^ +start .* legacy +roomy ' by-file || fail "there is no column: $(<by-file)"
     E4REPLAY_POLICY_PATH=/nowhere:$work "$e4replay" "${replay[@]}" -p legacy,roomy >by-name
@@ -127,7 +127,7 @@ plugin)
     refused "is a library, but not a policy" ./nothing.so
     refused "is not a policy that can be loaded" "$source/examples/roomy.cc"
     refused "No such file" ./none.so
-    # Loading a truncated library must result in a message, although it can crash the program.
+    # Loading a truncated library can crash a program. e4replay must print a message instead.
     for size in 40 1000 4096; do
         head -c $size roomy.so >cut.so
         refused "is a truncated library" ./cut.so
@@ -139,7 +139,7 @@ plugin)
     "$e4replay" "${replay[@]}" -p ./roomy.so --decisions roomy.sqlite >/dev/null
     [ "$(sqlite3 roomy.sqlite "SELECT value FROM meta WHERE run = 1 AND key = 'roomy_parts'")" = 4 ] ||
         fail "meta has another roomy_parts: $(sqlite3 roomy.sqlite "SELECT * FROM meta")"
-    # The tunable changes the result, also in a sweep. A sweep continues only with the same file.
+    # The tunable changes the results of a replay and of a sweep. A sweep continues only with the same file.
     sweep=(sweep "$captures/churn-4k.img:$captures/churn-4k.trace.zst" -p "legacy,./roomy.so" --no-progress)
     "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept >sweep.out
     [ "$(cut -d, -f3,4,"$(head -1 swept/points.csv | tr , '\n' | grep -nx mb_stats/roomy_stats/hits | cut -d: -f1)" \
@@ -201,7 +201,7 @@ guide)
     "$source/test/follow_guide.py" "$source/docs/adding-a-policy.md" "$work/empty" >"$work/log" 2>&1 ||
         fail "docs/adding-a-policy.md does not lead to its end: $(<"$work/log")"
     diff "$work/empty/roomy.cc" "$source/examples/roomy.cc" || fail "examples/roomy.cc is another file than the page's"
-    # The output that the page promises: a column, a row, and checks that ran.
+    # Check the output that the page promises: a column, a row, and checks that ran.
     grep -qE '^ +start .* legacy +roomy ' "$work/log" && grep -qE '^  roomy +- ' "$work/log" ||
         fail "there is no column or no row: $(<"$work/log")"
     grep -qE '^roomy: [0-9]+ checks passed' "$work/log" || fail "no check ran: $(<"$work/log")"

@@ -18,7 +18,7 @@ using e4replay::Recording;
 
 class LibraryRecording : public WithCapture {};
 
-// The number of events by name.
+// Returns the number of events of each name.
 std::map<std::string, std::uint64_t> count(EventReader events) {
   std::map<std::string, std::uint64_t> out;
   Event event;

@@ -134,7 +134,7 @@ std::string compare_lists(state::FsState& state) {
   return {};
 }
 
-// Draws a shape that is small enough to be computed again after every change.
+// Draws a shape so small that the state can be computed again after every change.
 ModelShape random_shape(Rng& rng) {
   ModelShape s;
   s.name = "random";

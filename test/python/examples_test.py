@@ -77,7 +77,7 @@ class Examples(unittest.TestCase):
         before = e4replay.Image(support.IMAGE).free_extents()
         self.assertLess(number(lines[-1][3]), before.average)
         self.assertEqual(example("month", support.IMAGE), [line[0] for line in lines])
-        # A file system that becomes full.
+        # This file system becomes full.
         self.assertEqual(len(example("month", f"{support.SOURCE}/traces/cr5-64m.e4c", "legacy")), 30)
 
     def test_an_input_that_is_missing_is_told(self):

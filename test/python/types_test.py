@@ -22,7 +22,7 @@ PACKAGE = os.path.dirname(e4replay.__file__)
 OF_PYBIND11 = re.compile(r" is inconsistent, metaclass differs$|\.__init__ is inconsistent, stub does not have \*args")
 LENT = re.compile(r"^e4replay\.(Iterable|Iterator|Sequence)\.")
 
-# Return types that pybind11 states for functions that return any object. The stub is more precise.
+# pybind11 states one of these return types if a function can return any object. The stub is more precise.
 VAGUE = {"object", "list", "tuple", "dict"}
 
 

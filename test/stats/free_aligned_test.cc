@@ -23,7 +23,7 @@ namespace {
 
 using Pieces = std::array<std::uint64_t, 3>;
 
-// free[b] tells whether block b of the device is free. A piece counts if all of its blocks are free
+// free[b] is true if block b of the device is free. A piece counts if all of its blocks are free
 // and in one group.
 Pieces pieces_one_by_one(const std::vector<bool>& free, const Geometry& g) {
   Pieces out = {};

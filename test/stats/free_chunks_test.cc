@@ -19,7 +19,7 @@
 namespace e4r::stats {
 namespace {
 
-// free[i] tells whether block first_data_block + i is free.
+// free[i] is true if block first_data_block + i is free.
 FreeChunks one_by_one(const std::vector<bool>& free, std::uint32_t block_bits) {
   FreeChunks out;
   for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {

@@ -12,7 +12,7 @@ namespace e4r::test {
 // Returns the group's line in mb_groups.
 [[nodiscard]] state::MbGroup shown_of(const state::Group& group);
 
-// What a recorder sees of a mounted file system: mb_groups and the image. Clusters that are in use
+// A mounted file system as a recorder sees it: mb_groups and the image. Clusters that are in use
 // only in memory are free in the image.
 class ModelLook {
  public:

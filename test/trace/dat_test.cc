@@ -260,8 +260,8 @@ TEST(MadeRecording, HasTimesByItsRules) {
   EXPECT_EQ(test::read_text(b.build()).error, "t: its DATE or OFFSET makes no sense");
 }
 
-// The release in a recording determines the meaning of criterion numbers. A text has no release, so
-// only a criterion 4, which comes later, could show it.
+// The kernel release in a recording determines the meaning of criterion numbers. Without it, the
+// first criterion 4 would show the meaning, but too late for the events before it.
 TEST(MadeRecording, KnowsTheKernelByItsName) {
   DatBuilder b = builder();
   b.buffers = {{"", {page(b, 1).record(0, search(b, 2)).record(1, search(b, 4)).build()}}};

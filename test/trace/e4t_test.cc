@@ -84,7 +84,7 @@ TEST(E4t, KindsBeyondTheirBitsEscape) {
 
 // Kinds of events that do not exist yet count as damage, in either encoding of kinds.
 TEST(E4t, KindsThatThereAreNotEndABlock) {
-  // Tags have no gaps.
+  // The tags of kinds are consecutive, so kEventKinds is the first unknown kind.
   for (const std::uint64_t kind :
        std::initializer_list<std::uint64_t>{kEventKinds, 126, 127, 128, ~std::uint64_t{0}}) {
     std::vector<std::uint8_t> bytes(2 * e4t::kMaxEventBytes);

@@ -111,7 +111,8 @@ TEST(FtraceText, TraceInputsFieldsAreOptional) {
 }
 
 // A small compressed file can contain so many blank lines that reading them would take hours. So
-// lines that are no events are limited. But a real trace can have many comment lines.
+// the number of lines that are not events is limited. But a real trace with long comments must be
+// read.
 TEST(FtraceText, LinesThatAreNoEventsHaveALimit) {
   const std::string event = line("ext4_request_blocks", kRequest);
   std::string notes;

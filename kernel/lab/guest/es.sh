@@ -160,7 +160,7 @@ es_figures() {
                 printf "hold_median_ns %.0f\n", median(hold_ns, holds)
                 printf "hold_p90_ns %.0f\n", hold_ns[int(0.9 * (holds - 1)) + 1]
             }
-            # Medians ignore calls during which the host did other work.
+            # A median ignores the few calls during which the host did other work.
             each = median(visit_ns, visiting)
             printf "visit_ns %.1f\n", each
             if (shrunk) printf "visits_per_reclaim %.3f\nreclaim_ns %.1f\n", visited / shrunk,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# A memory disk with a fixed time per request. Sourced by jobs, after lib.sh.
+# Makes memory disks that take a fixed time per request. Sourced by jobs, after lib.sh.
 
 # make_null_blk NAME=VALUE...: makes a null_blk device with these attributes (configfs). If an attribute is repeated,
 # the last value counts. By default, the device has 8 GiB in memory, and handles one request of up to 32 KiB at a time,

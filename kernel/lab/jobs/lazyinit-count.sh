@@ -76,7 +76,7 @@ expect "left" "$(lazy left)" "$before"
 if has_lazy state; then
     mount -o remount,init_itable=200 "$FS"
 else
-    # One group is initialized before the first wait.
+    # The thread initializes one group before its first wait, which then lasts for hours.
     mount -o remount,init_itable=4294967295 "$FS"
     wait_until 10 at_least $((zeroed + 1))
 fi

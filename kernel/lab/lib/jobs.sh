@@ -57,8 +57,8 @@ patience() {
     esac
 }
 
-# variant_for JOB VARIANT: prints VARIANT, or if it is empty the variant that the job requests, with the additions that
-# the job needs.
+# variant_for JOB VARIANT: prints VARIANT with the additions that the job needs. If VARIANT is empty, uses the variant
+# that the job requests.
 variant_for() {
     local job variant config
     job=$(job_file "$1")

@@ -294,7 +294,7 @@ class Churn {
         if (!keep && file.units() < at + units) file.stamps.resize(at + units, 0);
         return;
       }
-      // The call may have succeeded in part.
+      // The call may have succeeded in part, so set the size again.
       lab::check(ftruncate(fd, static_cast<off_t>(file.units() * kUnit)), path(file));
     });
   }

@@ -18,7 +18,7 @@ class File {
         blocks_(options.number("blocks")),
         buffer_(kBlock, 'x') {
     lab::check(fd_, path_);
-    // Otherwise the kernel reads more than requested.
+    // Turn read-ahead off, so that the kernel reads only the requested blocks.
     if ((errno = posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM)) != 0) lab::die(path_);
   }
   ~File() { close(fd_); }

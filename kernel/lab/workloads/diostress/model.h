@@ -121,7 +121,8 @@ class Model {
   // to the rest of the block.
   [[nodiscard]] bool accepts(const Claimed& claimed, long result);
 
-  // Returns nothing if sectors are claimed by others or are not all below the file's size.
+  // Returns nothing if others have claimed one of the sectors, or if one is not below the file's
+  // size.
   std::optional<Claimed> begin(const Claim& claim);
   // Claims `count` sectors that begin `gap` sectors after the end of the file, or after the end of
   // concurrent extensions. The claim also covers the last `back` sectors of the file, as a shared
