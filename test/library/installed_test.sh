@@ -98,7 +98,7 @@ plugin)
     cd "$work"
     make "$source/examples/roomy.cc" -o roomy.so
     [ -z "$(nm -DC --undefined-only roomy.so | grep e4r)" ] || fail "roomy.so needs a symbol of ours"
-    # The policy gets a column, whether -p names its file or its name.
+    # The policy gets a column, whether -p gives its file or its name.
     "$e4replay" "${replay[@]}" -p legacy,./roomy.so >by-file
     grep -qE '^ +start .* legacy +roomy ' by-file || fail "there is no column: $(<by-file)"
     E4REPLAY_POLICY_PATH=/nowhere:$work "$e4replay" "${replay[@]}" -p legacy,roomy >by-name
