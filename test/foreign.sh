@@ -4,7 +4,7 @@
 # build/ and install nothing. They need Debian 12 on amd64, and root to write to apt's directories.
 # shellcheck source=test/mirror.sh
 source "$(dirname "${BASH_SOURCE[0]}")/mirror.sh"
-apt=(apt-get -o DPkg::Lock::Timeout=300) # what the functions below run; first this machine's apt
+apt=(apt-get -o DPkg::Lock::Timeout=300) # the apt command of the functions below; at first, this machine's
 
 # foreign DIRECTORY ARCHITECTURE: sets `apt` to an apt command for that architecture, with lists, archive and status in
 # DIRECTORY. apt's data about this machine stays unchanged.

@@ -359,8 +359,7 @@ TEST_F(Prefetch, EveryBatchIsFinished) {
   EXPECT_EQ(loaded("legacy"), 8u) << "the last batch alone";
 }
 
-// No group is loaded. Tests free extents of the goal's length in some groups. The other groups have
-// none.
+// No group is loaded. No group has a free extent of the goal's length until a test frees one.
 struct Cr15Cold : testing::Test {
   Cr15Cold() : fs(model_shape("blocks_4k_forty_groups")) {
     fs.fill();

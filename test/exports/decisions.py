@@ -105,7 +105,8 @@ def against_trace(e4replay, captures, work):
         legacy = [row for row in rows if row["run"] == "1"]
         check(f"{name}: {len(recorded)} recorded rows", len(recorded) > 2000, True)
         check(f"{name}: order", rows, recorded + legacy)
-        # If a preallocation shows it, a request takes effect later than the kernel made it. So compare sorted rows.
+        # The replay moves a request to a later time if a preallocation shows that it took effect later. So sort the
+        # rows.
         key = lambda row: (float(row["time_s"]), row["pid"], row["inode"], row["block"])
         check(f"{name}: rows", len(recorded), len(expected))
         for row, want in zip(sorted(recorded, key=key), sorted(expected, key=key)):

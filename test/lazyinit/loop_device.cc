@@ -14,7 +14,7 @@ std::string first_line(const std::string& text) {
 
 // Makes the device node of the next free loop device if /dev lacks it, as in containers. The major
 // number of loop devices is 7 (the kernel's Documentation/admin-guide/devices.txt), and the minor
-// number is that of the device.
+// number is the number of the device.
 bool make_node() {
   const Outcome found = run({"losetup", "--find"});
   const std::string path = first_line(found.out);

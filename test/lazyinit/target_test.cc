@@ -102,8 +102,8 @@ TEST(Target, WritesWhatItReads) {
   EXPECT_TRUE(target->sync().ok());
 }
 
-// Which means of zeroing are available, and their effect on tmpfs (which can only punch holes) and
-// on ext4.
+// The available means of zeroing, and their effect on tmpfs (which can only punch holes) and on
+// ext4.
 struct Case {
   const char* name;
   Means means;

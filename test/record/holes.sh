@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ages a file system that this machine's own kernel has mounted by punching holes, with the operations that `age
-# --profile punch` draws. Compares its free space with the model's.
+# Punches holes to age a file system that this machine's own kernel has mounted, with the operations that `age --profile
+# punch` draws. Compares its free space with the model's.
 #   holes.sh E4REPLAY
 # Runs with blocks of 4 KiB, and with bigalloc. Prints histograms. Fails if kernel and model differ by more than a tenth
 # in their free extents.

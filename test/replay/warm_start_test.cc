@@ -208,7 +208,7 @@ TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   EXPECT_GT(logical(), 1u << 31);
 }
 
-// A request for a hole shows that the file is longer than the blocks that preallocations served. If
+// A request for a hole shows that the file extends beyond the blocks that preallocations served. If
 // a preallocation serves a request, this also shows the file position of the preallocation's
 // earlier part.
 TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {

@@ -95,7 +95,7 @@ TEST(AlignedFree, PiecesLieInOneGroup) {
   EXPECT_EQ(whole.blocks(g, 1), 64u * 254);
 }
 
-// Parses the line of every group like " Free blocks: 17-19, 25".
+// Parses the lines "Free blocks: 17-19, 25" of all groups.
 std::vector<bool> free_by_dumpe2fs(const std::string& path, std::uint64_t blocks) {
   std::vector<bool> free(blocks);
   const std::string out = test::run({"dumpe2fs", path}).out;

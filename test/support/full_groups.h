@@ -13,8 +13,8 @@ namespace e4r::test {
 // The goal for a file of 3 MiB with 4 KiB blocks is 2 MiB.
 inline constexpr std::uint32_t kGoal = 512;
 
-// A file system of twenty full groups, each with 2048 clusters of 4 KiB. Tests free the clusters
-// that they need.
+// A file system of twenty full groups, each with 2048 clusters of 4 KiB. Each test frees the
+// clusters that it needs.
 struct FullGroups : testing::Test {
   FullGroups() : fs(shape()) {
     fs.fill();

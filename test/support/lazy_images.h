@@ -48,10 +48,10 @@ struct DescriptorCopy {
 };
 [[nodiscard]] std::vector<DescriptorCopy> reference_descriptor_copies(const std::string& path);
 
-// Tests fill inode tables with old data, as on a disk that was used before. FillFrom says where the
-// data begins in a table: at the first unused inode, or at the first block without used inodes.
-// FillWith says what it is: inodes of empty regular files with one link, or random bytes with a
-// fixed seed.
+// A test can fill inode tables with old data, as on a disk that was used before. FillFrom
+// determines where the data begins in a table: at the first unused inode, or at the first block
+// without used inodes. FillWith determines its contents: inodes of empty regular files with one
+// link, or random bytes with a fixed seed.
 enum class FillFrom : std::uint8_t { first_unused_inode, first_unused_block };
 enum class FillWith : std::uint8_t { inodes, random };
 void fill_unused(const std::string& path, FillFrom from, FillWith with = FillWith::inodes);

@@ -46,7 +46,7 @@ tunables() {
     for knob in "$(knobs)"/mb_*; do
         echo "${knob##*/}:$(cat "$knob")"
     done
-    # This file exists since 5.13.
+    # Kernels since 5.13 have this file.
     if [ -e "$(mb_proc)/mb_structs_summary" ]; then
         sed -n 's/^optimize_scan: \([01]\)$/mb_optimize_scan:\1/p' "$(mb_proc)/mb_structs_summary"
     fi

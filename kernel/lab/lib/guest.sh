@@ -118,9 +118,9 @@ wait_guest() {
 }
 
 # guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and decides whether it succeeded. The
-# caller sets DISKS (array of files; in the guest, $DISKS has the names of the disks and $DISK the first name), NO_TRIM,
-# MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and VARS (array of NAME=VALUE for the
-# job). Leaves these files in RUN: log, dmesg, kernel, figures and the job's output.
+# caller sets DISKS (an array of files), NO_TRIM, MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be
+# in the log) and VARS (an array of NAME=VALUE for the job). In the guest, $DISKS has the names of all disks, and $DISK
+# the first name. Leaves these files in RUN: log, dmesg, kernel, figures and the job's output.
 guest() {
     start_guest "$@"
     end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"

@@ -76,7 +76,6 @@ using Weights = std::vector<unsigned>;
 
 Weights weights_of(const std::string& mix) {
   // The weights are in the order of enum Op. Missing weights at the end are 0.
-  //      cmp
   if (mix == "basic") return {14, 34, 12, 8, 2, 4, 0, 0, 0, 0, 2, 10, 10, 3, 1};
   if (mix == "holes") return {10, 14, 10, 6, 3, 10, 10, 8, 10, 0, 2, 7, 7, 2, 1};
   if (mix == "direct") return {10, 10, 6, 5, 2, 4, 3, 0, 4, 40, 2, 8, 4, 1, 1};
