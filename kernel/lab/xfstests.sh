@@ -351,7 +351,7 @@ run_tests() {
     done
 }
 
-# one_side SIDE CONFIG ROUND TEST...: runs those tests on one kernel that have not run in this round yet.
+# one_side SIDE CONFIG ROUND TEST...: runs the tests on one kernel, except tests that have already run in this round.
 one_side() {
     local now
     mapfile -t now < <(wanted "$2" "$3" "$1" "${@:4}")

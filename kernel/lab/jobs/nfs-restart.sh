@@ -46,7 +46,7 @@ for VERS in ${VERS:-4.2 3}; do
     counted >>"$E4R_RUN/figures.part"
     sed "s/^/$VERS\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
     umount "$mount_dir"
-    # More WRITEs than the file needs show that the client wrote the data again that the server had lost.
+    # The client must have sent more WRITEs than the file needs, because it wrote the lost data again.
     awk -v once=$((${MIB:-192} * each)) '$1 == "writes" { writes = $2 } END { exit !(writes > once) }' \
         "$E4R_RUN/figures.part" || { say "nothing was written twice: that is no test" && exit 1; }
 done

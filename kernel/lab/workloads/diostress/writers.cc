@@ -10,8 +10,8 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMemory = kMaxCount * kSector + kPage;  // for one write
 
-// Draws the length of a write in sectors. It is often less than a block or a few blocks, and at
-// most 64 KiB.
+// Draws the length of a write in sectors. Most writes are shorter than a block or have a few
+// blocks. No write is longer than 64 KiB.
 std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
   const std::uint64_t kind = rng.below(100);
   if (kind < 50) return static_cast<std::uint32_t>(rng.between(1, per_block));
