@@ -26,8 +26,7 @@ struct Release {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
   std::uint32_t patch = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): the check mistakes a 0 that the compiler generates for a
-  // null pointer
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false positive: the compiler generates a 0
   friend constexpr auto operator<=>(const Release&, const Release&) = default;
 };
 inline constexpr std::uint32_t kAnyPatch = UINT32_MAX;  // the last patch of a range without an end
@@ -172,9 +171,9 @@ struct Kernel {
 
 // The kernels from which others are derived.
 
-// 6.1.161 on
+// 6.1.165 on
 inline constexpr Kernel kLinux6_1 = {
-    .name = "Linux 6.1.167 to 6.1.192",
+    .name = "Linux 6.1.165 to 6.1.192",
     .groups = {.index = state::GroupIndex::lists,
                .lists_bounded = false,
                .indexed = Indexed::every_file},
