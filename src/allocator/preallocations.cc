@@ -236,10 +236,11 @@ std::uint32_t Preallocations::discard_group(std::uint32_t number) {
 }
 
 // The kernel pushes preallocations onto a stack and releases them from its top. With Kept::by_use,
-// it pushes the `needed` last ones of the list, starting at the list's end, so it releases the most
-// recently used of these first. With Kept::by_block, it pushes all in order of their file blocks,
-// so it releases the one with the highest file block first. With Kept::by_age, it pushes all from
-// the front of the list, so it releases the oldest first.
+// the list runs from the most to the least recently used. The kernel pushes the last `needed`
+// entries, beginning at the end, so it releases the most recently used of them first. With
+// Kept::by_block, it pushes all in order of their file blocks, so it releases the one with the
+// highest file block first. With Kept::by_age, it pushes all from the front of the list, so it
+// releases the oldest first.
 void Preallocations::discard_inode(std::uint64_t ino, std::uint32_t needed) {
   state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
   if (mine == nullptr) return;

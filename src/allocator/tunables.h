@@ -97,9 +97,10 @@ struct TunableInfo {
 // Applies "NAME=VALUE". The error lists the known names.
 [[nodiscard]] Status set_tunable(Tunables& tunables, std::string_view assignment);
 
-// Applies the settings that a recorder saved: lines "mb_NAME:VALUE" or "mb_NAME=VALUE" as in sysfs,
-// "possible_cpus:VALUE", and mb_optimize_scan= and stripe= among the options of a line from
-// /proc/mounts. Ignores other lines and unknown names. Returns the number of values applied.
+// Applies the settings that a recorder saved. Reads three kinds of lines: "mb_NAME:VALUE" or
+// "mb_NAME=VALUE" as in sysfs; "possible_cpus:VALUE"; and a line of /proc/mounts, of which it uses
+// the options mb_optimize_scan= and stripe=. Ignores other lines and unknown names. Returns the
+// number of values applied.
 [[nodiscard]] std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text);
 
 }  // namespace e4r::allocator

@@ -287,8 +287,9 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   return DriversView{std::move(out), !crypto};
 }
 
-// Adds files that were changed in this directory earlier, with the tree's contents. Files that
-// change back in this way get a new modification time, because make compares modification times.
+// Returns `changes`, and every other file that an earlier call changed in this directory. Such a
+// file gets the tree's content again. It is written, not linked, so that its modification time is
+// new: make compares modification times.
 Result<FileChanges> with_earlier(const Tree& tree, const fs::path& noted,
                                  const FileChanges& changes) {
   FileChanges out = changes;

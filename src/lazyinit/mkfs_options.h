@@ -88,7 +88,7 @@ struct MkfsOptions {
 //                          unreadable again. An Error if the command line has discard
 [[nodiscard]] Status add_for_storage(MkfsOptions& options, const Storage& storage);
 
-// Adds words to the extended options, which the command line must have.
+// Adds words to the list of extended options. The command line must already have such a list.
 void add_words(MkfsOptions& options, const std::string& words);
 
 // The Error for `discard` on storage where zeros may not last, in a mode that trusts zeros.

@@ -12,9 +12,9 @@
 
 namespace e4r::lazyinit {
 
-// Whether the machine runs on battery power: a battery reports "Discharging" and is the machine's
-// own (scope "Device" means a battery of a mouse or the like), and no mains or USB supply is
-// online. False if the directory does not exist or nothing in it can be read.
+// Whether the machine runs on battery power: one of its own batteries reports "Discharging", and no
+// mains or USB supply is online. A battery with scope "Device" belongs to a mouse or the like and
+// does not count. False if the directory does not exist or nothing in it can be read.
 // (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
 [[nodiscard]] bool on_battery(const std::string& supplies = "/sys/class/power_supply");
 

@@ -125,8 +125,8 @@ class TailSearch {
     return choose_bits(orders_, 0);
   }
 
-  // Chooses bit `order - 1` of the first hidden cluster for the steps from index `at` on, and then
-  // the lower bits.
+  // Each chosen step has a first hidden cluster. Chooses bit `order - 1` of it for every step from
+  // index `at` on. Then chooses the lower bits for all steps.
   bool choose_bits(std::uint32_t order, std::size_t at) {
     if (++tries_ > kMostTries) return false;
     if (order == 0) return add_if_answer();

@@ -252,7 +252,7 @@ Status Session::Replays::in_other_orders(
     const Setup& setup, std::size_t orders, unsigned threads,
     const std::function<void(std::size_t number, const Run& run)>& see) const {
   if (inputs_.overlapping.empty()) return {};
-  // Sorted in trace order, so that the same number always leads to the same order of operations.
+  // Sorted in trace order, so that order number N is the same in every run.
   std::vector<InputTable::Overlapping> overlapping = inputs_.overlapping;
   std::ranges::sort(overlapping, {}, &InputTable::Overlapping::asked_at);
   std::vector<Status> results(orders + 1);

@@ -122,8 +122,8 @@ struct Advice {
 // The finished points in order, one line each (points.jsonl).
 [[nodiscard]] std::string points_jsonl(const Lines& lines);
 
-// CSV with a header. Columns: point, capture, policy, each axis, each row by its key. A missing
-// value is empty. Quoted as in RFC 4180, but lines end in LF.
+// CSV with a header. The columns are point, capture, policy, one for each axis, and one for each
+// figure, named by its key. A missing value is empty. Quoted as in RFC 4180, but lines end in LF.
 [[nodiscard]] std::string points_csv(const Plan& plan, const Figures& figures);
 
 // A database with the same content in a table `points`; a missing value is NULL. The file is

@@ -71,7 +71,7 @@ std::optional<std::string> path_of_inode(const std::string& mount_point, std::ui
   const ssize_t length = ::readlink(file.path().c_str(), text.data(), text.size());
   if (length <= 0 || static_cast<std::size_t>(length) == text.size()) return std::nullopt;
   const std::string path(text.data(), static_cast<std::size_t>(length));
-  // The kernel shows an inode without a name in memory as "/".
+  // If the kernel has no name of the inode in memory, it shows "/".
   if (!is_below(path, mount_point) || (path == "/" && ino != kRoot)) return std::nullopt;
   // Either this name was removed and other names are left, or the file's name ends like this.
   if (path.ends_with(kDeleted) && (::lstat(path.c_str(), &st) != 0 || !is_inode(st, dev, ino)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests tune2fs-lazy on file systems in several places: at an offset, found by label, on storage
-// where zeros may not last, and on storage that other hosts may use.
+// Tests tune2fs-lazy on file systems that begin at an offset, that are given by label, or that are
+// on storage where zeros may not last or that other hosts may use.
 #include <signal.h>
 #include <unistd.h>
 

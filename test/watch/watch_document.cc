@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints a document of `e4replay watch`, which is made with a model's file system.
+// Prints a document of `e4replay watch`. Its figures come from a model that follows a made-up
+// trace.
 //   watch_document [none | prometheus | openmetrics]
 // With "none", prints a document before there are figures. With "prometheus" or "openmetrics",
 // prints the metrics in that format, for a mount point with a hostile name.

@@ -26,8 +26,8 @@ void on_each(int number) {
   if (stop_wanted.exchange(true)) end_by(number);
 }
 
-// A signal sent by another process is treated like any other. After a real fault, the faulting
-// instruction runs again when the handler returns, and the signal then ends the program.
+// If another process sent the signal, it only asks the program to stop. After a real fault, the
+// faulting instruction runs again when the handler returns, and the signal then ends the program.
 void on_fault(int number, siginfo_t* what, void* /*context*/) {
   if (what->si_code <= 0)
     stop_wanted = true;

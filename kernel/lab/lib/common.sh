@@ -80,7 +80,7 @@ hold() {
     flock 9
 }
 
-# alone COMMAND...: runs the command. Waits until no other process of the lab runs a command by alone().
+# alone COMMAND...: waits until no other process of the lab is inside alone(), then runs the command.
 alone() (
     hold "$E4R_LAB/lock"
     "$@"

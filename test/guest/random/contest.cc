@@ -193,7 +193,7 @@ class Contest {
     both([&](Decider& side) { side.retune(tunables); });
   }
 
-  // Reads a batch of bitmaps, as a thread does that needs a missing buddy but allocates nothing.
+  // Reads a batch of bitmaps, like a thread that needs a missing buddy but does not allocate.
   void load(std::uint32_t group) {
     const state::FsState& state = model_.state();
     if (group >= state.group_count() || !state.group(group).need_init) return;
