@@ -540,8 +540,7 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
     for (const unsigned writers : spec.writers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = spec.cpus == 0 ? writers : spec.cpus;
-      setup.writers = writers;
-      E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
+      E4R_TRY(replay::SideBySide replay, session.side_by_side(setup, writers));
       Replayed requests(replay, pauses, writers);
       E4R_TRY(contention::SimulationOutcome outcome,
               contention::simulate(requests, writers, {.cpus = cpus}));

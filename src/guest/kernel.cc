@@ -14,6 +14,7 @@ namespace e4r::guest {
 namespace {
 
 static_assert(allocator::PassedOver::kMost <= E4R_MOST_LOCKED);
+static_assert(allocator::kGroupLocks == E4R_GROUP_LOCKS);
 
 // Keeps the mount quiet: no thread reads bitmaps or initialises tables, and no commit is due. An
 // ext4 error becomes a warning, which ends the kernel immediately.
@@ -210,6 +211,8 @@ void KernelDecider::fill_race(const allocator::Request& request, e4r_op& op) con
   const allocator::DecisionInputs& known = request.inputs;
   for (const std::uint32_t group : known.passed_over.groups()) op.locked[op.locked_count++] = group;
   op.loses_best = known.loses_best;
+  for (std::uint32_t lock = 0; request.held != nullptr && lock < E4R_GROUP_LOCKS; ++lock)
+    op.held[lock / 64] |= std::uint64_t{request.held->test(lock)} << (lock % 64);
   // The code knows the latest goal, unless it is the one from before the trace.
   const bool latest = known.goes_on_from == allocator::kLatestGoal;
   if (latest && options_.stream_goals.empty()) return;
@@ -278,6 +281,7 @@ allocator::Decision KernelDecider::allocate(const allocator::Request& request, a
   note_guesses(request, out);
   if (notes_ != nullptr) read_locks();
   count(out, (*answer)->considered);
+  counters_.groups_left += (*answer)->refused;
   keep(out);
   if (!out.prealloc && out.result.len > 0 && (out.flags & mb::stream_alloc) != 0)
     streams_.move(out.result, request.ino, request.number);

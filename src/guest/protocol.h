@@ -52,6 +52,7 @@ enum e4r_op_kind {
 #define E4R_FREE_FILE_DATA 1u /* the blocks belong to a regular file */
 
 #define E4R_MOST_LOCKED 3u
+#define E4R_GROUP_LOCKS 128u /* groups whose numbers differ by a multiple of this share a lock */
 
 struct e4r_op {
   __u32 kind;
@@ -79,6 +80,7 @@ struct e4r_op {
   __u32 other_stream_goal;
   __u32 stream_group, stream_start;
   __u32 unused[3];
+  __u64 held[E4R_GROUP_LOCKS / 64]; /* locks of groups that other CPUs hold, one bit for each */
 };
 
 struct e4r_extent {
@@ -101,7 +103,8 @@ struct e4r_answer {
   struct e4r_extent orig, goal, result;
   __u32 goal_len; /* before a criterion trimmed it; 0: unknown */
   __u32 found, groups, flags, tail, buddy, criterion;
-  __u32 unused[3];
+  __u32 refused; /* how many attempts to lock a group failed */
+  __u32 unused[2];
 };
 
 /* Operations on a lock. The guest has one CPU, so every attempt succeeds. */

@@ -111,7 +111,7 @@ class Session::Replays {
       const Setup& setup, std::size_t orders, unsigned threads,
       const std::function<void(std::size_t number, const Run& run)>& see) const;
 
-  [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
+  [[nodiscard]] Result<SideBySide> side_by_side(Setup setup, unsigned writers);
 
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
@@ -276,13 +276,14 @@ Status Session::Replays::in_other_orders(
   return {};
 }
 
-Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
+Result<SideBySide> Session::Replays::side_by_side(Setup setup, unsigned writers) {
   if (!ops_) {
     const auto events = trace_.cursor();
     E4R_TRY(ops_, read_ops(*events, source_.geometry, start(), inputs_.schedule));
   }
+  setup.writers = assign_files(*ops_, writers);
   E4R_TRY(std::unique_ptr<Engine> engine, make_engine<WhatIf>(setup, inputs_));
-  return SideBySide(*ops_, std::move(engine), setup.writers);
+  return SideBySide(*ops_, std::move(engine), *setup.writers);
 }
 
 Status Session::Replays::read_trims() {
@@ -569,8 +570,8 @@ Status Session::in_other_orders(
   return replays_->in_other_orders(setup, orders, thread_count(threads), see);
 }
 
-Result<SideBySide> Session::side_by_side(const Setup& setup) {
-  return replays_->side_by_side(setup);
+Result<SideBySide> Session::side_by_side(Setup setup, unsigned writers) {
+  return replays_->side_by_side(std::move(setup), writers);
 }
 
 const trace::PackedTrace& Session::trace() const {

@@ -111,9 +111,9 @@ class Session {
       const Setup& setup, std::size_t orders, unsigned threads,
       const std::function<void(std::size_t number, const Run& run)>& see) const;
 
-  // Begins a replay in which the caller advances each of the setup's writers. The session must
-  // outlive the replay.
-  [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
+  // Begins a replay in which the caller advances each of the writers. Their number must be at least
+  // 1. The session must outlive the replay.
+  [[nodiscard]] Result<SideBySide> side_by_side(Setup setup, unsigned writers);
 
   [[nodiscard]] const trace::PackedTrace& trace() const;
   // The policies that may follow this trace and that the recorded release allows, the latest rules

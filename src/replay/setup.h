@@ -16,6 +16,7 @@ struct Policy;
 
 namespace e4r::replay {
 
+class FileWriters;
 struct Setup;
 struct WarmStart;
 // Makes the decider of one replay. `warm` is null if the file system had just been mounted.
@@ -29,7 +30,8 @@ struct Setup {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Empty for a run that follows
-  unsigned writers = 1;  // writers whose requests interleave freely. 1 for a run that follows
+  // The writers whose requests interleave freely. Null for one writer, and for a run that follows.
+  std::shared_ptr<const FileWriters> writers = nullptr;
   // If not 0: verify that every result lies inside its group and does not overlap metadata, and
   // verify every invariant of the state after each `check_every` operations.
   std::uint64_t check_every = 0;

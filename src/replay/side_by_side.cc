@@ -76,18 +76,26 @@ bool is_of_file(const Op& op) {
 
 }  // namespace
 
-SideBySide::SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers)
+std::shared_ptr<const FileWriters> assign_files(const OpList& ops, unsigned writers) {
+  auto out = std::make_shared<FileWriters>(writers);
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    if (is_of_file(ops[i])) out->add(ops[i].ino);
+  return out;
+}
+
+SideBySide::SideBySide(const OpList& ops, std::unique_ptr<Engine> engine,
+                       const FileWriters& writers)
     : ops_(ops),
       engine_(std::move(engine)),
       locks_(engine_->find<LockOperations>()),
-      writers_(writers) {
+      writers_(writers.count()) {
   std::uint64_t decisions = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = ops[i];
     const bool asks = op.kind == Op::Kind::allocate && op.closing.seen;
     if (asks) ++decisions;
     if (is_of_file(op))
-      writers_[writer_of(op.ino, writers)].turns.push_back({i, asks ? decisions : 0});
+      writers_[writers.of(op.ino)].turns.push_back({i, asks ? decisions : 0});
     else
       shared_.push_back(i);
   }

@@ -29,15 +29,18 @@ struct LockstepEnd {
     OpReader& ops, std::span<Engine* const> engines,
     const std::function<bool(const Engine&)>& wanted = nullptr);
 
+// Assigns the files of the operations to writers, in the order in which they first appear.
+[[nodiscard]] std::shared_ptr<const FileWriters> assign_files(const OpList& ops, unsigned writers);
+
 // A replay with several writers, each of which the caller advances. A writer's operations (those on
-// its files, see writer_of) keep their recorded order. Operations of different writers may come in
+// its files) keep their recorded order. Operations of different writers may come in
 // any order. An operation without a file, such as a commit, takes effect when the first writer
 // passes it.
 class SideBySide {
  public:
-  // `ops` and everything that `engine` refers to must outlive the object. `writers` must be at
-  // least 1, and equal to the number for which the engine was made.
-  SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers);
+  // `ops` and everything that `engine` refers to must outlive the object. The engine must have been
+  // made for these writers (Setup::writers).
+  SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, const FileWriters& writers);
 
   // Returns the decision number, from 1, of the writer's next request in the trace. If the writer
   // has no request left, does its remaining operations and returns nullopt.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "util/rng.h"
+
 namespace e4r::replay {
 
 std::size_t FileLayout::first_ending_after(std::uint64_t logical) const {
@@ -74,6 +76,13 @@ const FileExtent* FileLayout::left_of(std::uint64_t logical) const {
   const std::size_t at = first_ending_after(logical - 1);
   if (at < extents_.size() && extents_[at].logical < logical) return &extents_[at];
   return at > 0 ? &extents_[at - 1] : nullptr;
+}
+
+void FileWriters::add(std::uint64_t ino) {
+  const std::uint64_t number = of_.size();
+  const std::uint64_t round = number / count_;
+  const std::uint64_t shift = round == 0 ? 0 : Rng(round).below(count_);
+  of_.try_emplace(ino, static_cast<unsigned>((number + shift) % count_));
 }
 
 void join_neighbours(std::vector<BlockRange>& ranges) {

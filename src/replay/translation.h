@@ -4,7 +4,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ext4/geometry.h"
@@ -48,10 +50,26 @@ class FileLayout {
 // Files by inode. Adding or removing a file moves the others.
 using FileLayouts = boost::unordered_flat_map<std::uint64_t, FileLayout>;
 
-// The writer of a file. Files are assigned to writers in turn, by inode number.
-[[nodiscard]] constexpr unsigned writer_of(std::uint64_t ino, unsigned writers) {
-  return static_cast<unsigned>(ino % writers);
-}
+// Assigns files to writers. Each round of new files gives every writer one file, in an order that
+// differs from round to round. In the same order each time, the inode numbers of a writer would
+// have a common remainder, and so would the numbers of their stream goals since 6.17.
+class FileWriters {
+ public:
+  // There must be at least one writer.
+  explicit FileWriters(unsigned writers) : count_(writers) {}
+  // Assigns the file to a writer, unless that was done before.
+  void add(std::uint64_t ino);
+  // The file's writer; the first writer for a file that was not added.
+  [[nodiscard]] unsigned of(std::uint64_t ino) const {
+    const auto found = of_.find(ino);
+    return found == of_.end() ? 0 : found->second;
+  }
+  [[nodiscard]] unsigned count() const { return count_; }
+
+ private:
+  unsigned count_;
+  boost::unordered_flat_map<std::uint64_t, unsigned> of_;
+};
 
 // Maps each recorded device block to the file block or metadata block that it holds, and to its
 // place in the replay. A block that the trace did not allocate maps to itself. With several
@@ -59,8 +77,9 @@ using FileLayouts = boost::unordered_flat_map<std::uint64_t, FileLayout>;
 // writer may get a block before another has freed it.
 class Translation {
  public:
-  // `writers` is the argument for writer_of(), which gives the writer of a file.
-  explicit Translation(unsigned writers = 1) : writers_(writers) {}
+  // `writers` is null if there is one writer.
+  explicit Translation(std::shared_ptr<const FileWriters> writers = nullptr)
+      : writers_(std::move(writers)) {}
 
   // The file's blocks in the replay. Valid until file() or forget() is called for another file.
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
@@ -98,8 +117,8 @@ class Translation {
   static constexpr std::uint64_t kBlock = (1ull << kBlockBits) - 1;
 
   [[nodiscard]] std::uint64_t key(std::uint64_t ino, std::uint64_t block) const {
-    if (writers_ == 1) return block;
-    return std::uint64_t{writer_of(ino, writers_)} << kBlockBits | block;
+    if (writers_ == nullptr) return block;
+    return std::uint64_t{writers_->of(ino)} << kBlockBits | block;
   }
 
   // Whether the recorded blocks of `run`, from `block` on, continue the blocks of `left`.
@@ -120,7 +139,7 @@ class Translation {
   void release(const Run& run, std::uint64_t offset, std::uint64_t len,
                std::vector<BlockRange>& out);
 
-  unsigned writers_;
+  std::shared_ptr<const FileWriters> writers_;
   RecentMap<FileLayouts> files_;
   Runs runs_;                            // by key of the recorded block, disjoint
   Runs::iterator recent_ = runs_.end();  // the run that was last extended

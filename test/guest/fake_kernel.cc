@@ -75,6 +75,8 @@ void note_locks(e4r_locks& to, bool confused) {
 void print_races(const e4r_op& op) {
   std::fprintf(stderr, "inode %llu: locked", static_cast<unsigned long long>(op.ino));
   for (std::uint32_t i = 0; i < op.locked_count; ++i) std::fprintf(stderr, " %u", op.locked[i]);
+  for (std::uint32_t lock = 0; lock < E4R_GROUP_LOCKS; ++lock)
+    if ((op.held[lock / 64] >> (lock % 64) & 1) != 0) std::fprintf(stderr, " held %u", lock);
   std::fputs(op.loses_best != 0 ? ", loses its best" : "", stderr);
   if (op.other_stream_goal != 0)
     std::fprintf(stderr, ", stream goal %u/%u", op.stream_group, op.stream_start);
@@ -174,6 +176,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
                      static_cast<unsigned long long>(op.i_size), op.writers);
       if (name == "says-races") {
         print_races(op);
+        answer.refused = op.locked_count;
         answer.flags = 0x800;  // a stream
         answer.result.start = static_cast<__u32>(next_block);
       }

@@ -368,12 +368,12 @@ TEST_P(EngineTest, WritersSideBySideShareAndLoseNothing) {
     auto out = std::make_unique<Served>();
     out->ops = *std::move(ops);
     replay::Setup setup;
-    setup.writers = writers;
+    setup.writers = replay::assign_files(out->ops, writers);
     auto engine = std::make_unique<replay::WhatIf>(
         recording.fs().source(),
         replay::make_model(recording.fs().source(), policy, recording.tunables(), nullptr), setup,
         replay::TraceFacts{}, inputs);
-    out->replay = std::make_unique<SideBySide>(out->ops, std::move(engine), writers);
+    out->replay = std::make_unique<SideBySide>(out->ops, std::move(engine), *setup.writers);
     take_turns(*out->replay, writers, 7);
     EXPECT_EQ(out->engine().tally().bad_frees, 0u);
     EXPECT_EQ(out->engine().state().check(1), std::vector<std::string>());

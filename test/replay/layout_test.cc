@@ -4,6 +4,8 @@
 
 #include <iterator>
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "replay/translation.h"
 #include "util/rng.h"
@@ -123,13 +125,13 @@ struct PlainTranslation {
     std::uint64_t ino;  // 0: metadata
     std::uint64_t place;
   };
-  unsigned writers;
+  const FileWriters& writers;
   using Block = std::pair<std::uint64_t, std::uint64_t>;  // numbers of the writer and of the block
   std::map<Block, Owner> recorded;
   std::map<std::uint64_t, Plain> files;
 
   [[nodiscard]] std::uint64_t find(std::uint64_t of, std::uint64_t block) const {
-    const auto it = recorded.find({of % writers, block});
+    const auto it = recorded.find({writers.of(of), block});
     if (it == recorded.end()) return block;
     if (it->second.ino == 0) return it->second.place;
     const auto file = files.find(it->second.ino);
@@ -140,15 +142,15 @@ struct PlainTranslation {
   // Frees the block. Returns the block to free in the replay, or 0 if the block has no place there.
   std::uint64_t free(std::uint64_t of, std::uint64_t block) {
     const std::uint64_t here = find(of, block);
-    const auto it = recorded.find({of % writers, block});
+    const auto it = recorded.find({writers.of(of), block});
     if (it == recorded.end()) return block;
     if (it->second.ino != 0) files[it->second.ino].erase(it->second.place);
     recorded.erase(it);
     return here;
   }
   [[nodiscard]] bool unused(std::uint64_t of, std::uint64_t block, std::uint64_t len) const {
-    const auto it = recorded.lower_bound({of % writers, block});
-    return it == recorded.end() || it->first >= Block{of % writers, block + len};
+    const auto it = recorded.lower_bound({writers.of(of), block});
+    return it == recorded.end() || it->first >= Block{writers.of(of), block + len};
   }
 };
 
@@ -159,8 +161,10 @@ class TranslationOf : public testing::TestWithParam<unsigned> {};
 // blocks.
 TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
   Rng rng(17);
-  Translation translation(GetParam());
-  PlainTranslation plain{GetParam(), {}, {}};
+  const auto writers = std::make_shared<FileWriters>(GetParam());
+  for (std::uint64_t ino = 1; ino <= 4; ++ino) writers->add(ino);
+  Translation translation(writers);
+  PlainTranslation plain{*writers, {}, {}};
   std::map<std::uint64_t, std::uint64_t> end_of_file;
   std::uint64_t next = 10000;
   for (int step = 0; step < 6000; ++step) {
@@ -178,14 +182,14 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
           rng.chance(1, 6) ? rng.below(len) : len;  // sometimes only a part is mapped
       translation.file(ino).map({logical, next, mapped});
       for (std::uint64_t i = 0; i < len; ++i)
-        plain.recorded[{ino % GetParam(), block + i}] = {ino, logical + i};
+        plain.recorded[{writers->of(ino), block + i}] = {ino, logical + i};
       for (std::uint64_t i = 0; i < mapped; ++i) plain.files[ino][logical + i] = next + i;
     } else if (dice < 7) {
       if (!plain.unused(ino, block, len)) continue;
       const bool placed = rng.chance(2, 3);
       translation.recorded_metadata(ino, block, placed ? next : 0, len);
       for (std::uint64_t i = 0; i < len; ++i)
-        plain.recorded[{ino % GetParam(), block + i}] = {0, placed ? next + i : 0};
+        plain.recorded[{writers->of(ino), block + i}] = {0, placed ? next + i : 0};
     } else if (dice < 9) {
       std::vector<BlockRange> out;
       translation.free(ino, {block, len}, out);
@@ -212,10 +216,33 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
   }
 }
 
+TEST(FileWriters, EachRoundGivesEveryWriterOneFile) {
+  for (const unsigned writers : {1u, 2u, 5u, 64u}) {
+    FileWriters assigned(writers);
+    std::vector<unsigned> first_of_round(writers, 0);
+    for (std::uint64_t round = 0; round < 200; ++round) {
+      std::vector<bool> seen(writers, false);
+      for (std::uint64_t i = 0; i < writers; ++i) {
+        const std::uint64_t ino = 12 + round * writers + i;
+        assigned.add(ino);
+        assigned.add(12);  // is assigned already
+        const unsigned writer = assigned.of(ino);
+        ASSERT_LT(writer, writers);
+        EXPECT_FALSE(seen[writer]) << writers << " writers, round " << round;
+        seen[writer] = true;
+        if (i == 0) ++first_of_round[writer];
+      }
+    }
+    EXPECT_EQ(assigned.of(13), 1 % writers) << "the first round is in order";
+    // Otherwise each writer would have inode numbers with one remainder.
+    for (const unsigned count : first_of_round) EXPECT_LT(count, 200 / writers + 40) << writers;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Writers, TranslationOf, testing::Values(1u, 3u));
 
 TEST_P(TranslationOf, AnUnknownBlockIsItself) {
-  Translation translation(GetParam());
+  Translation translation(std::make_shared<FileWriters>(GetParam()));
   // A trace may name blocks far beyond the device.
   for (const std::uint64_t block : {std::uint64_t{77}, std::uint64_t{3} << 48, UINT64_MAX})
     EXPECT_EQ(translation.find(2, block), block);

@@ -127,7 +127,8 @@ TEST(FlightRecorder, WritesACaptureThatVerifies) {
     EXPECT_EQ(here, there) << "group " << group;
   }
   for (const allocator::Policy* policy : allocator::policies())
-    EXPECT_TRUE(session.what_if({policy, last.recorded, nullptr, 1, replay::Setup::kOften}).ok())
+    EXPECT_TRUE(
+        session.what_if({policy, last.recorded, nullptr, nullptr, replay::Setup::kOften}).ok())
         << policy->name;
 }
 

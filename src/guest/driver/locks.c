@@ -106,16 +106,27 @@ static void e4r_end_noting(void)
 	})
 #define E4R_GROUP_LOCK(group) (E4R_LOCK_OF_GROUP | (group))
 
-/* Whether another CPU holds the group's lock, according to the current request. */
-static bool e4r_is_locked(ext4_group_t group)
+static bool e4r_is_held(const struct e4r_op *op, ext4_group_t group)
 {
-	const struct e4r_op *op = e4r.request;
+	u32 lock = group % E4R_GROUP_LOCKS;
 	u32 i;
 
-	for (i = 0; op && i < min_t(u32, op->locked_count, E4R_MOST_LOCKED); i++)
+	if (op->held[lock / 64] >> (lock % 64) & 1)
+		return true;
+	for (i = 0; i < min_t(u32, op->locked_count, E4R_MOST_LOCKED); i++)
 		if (op->locked[i] == group)
 			return true;
 	return false;
+}
+
+/* Whether another CPU holds the group's lock, according to the current request. */
+static bool e4r_is_locked(ext4_group_t group)
+{
+	if (!e4r.request || !e4r_is_held(e4r.request, group))
+		return false;
+	if (e4r.answer)
+		e4r.answer->refused++;
+	return true;
 }
 
 /* The last group lock whose address the code asked for. */
