@@ -148,6 +148,8 @@ class OpReader {
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<const Op*> next();
 
+  // Whether operations wait for later events.
+  [[nodiscard]] bool holds_back() const { return stream_.holds_back() || !held_.empty(); }
   // Contradictions in the trace, and the number of allocations without an answer. Complete once
   // next() has returned null.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }

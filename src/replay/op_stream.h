@@ -236,6 +236,8 @@ class OpStream {
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
 
+  // Whether an allocation has no answer yet. next() then returns no later operation.
+  [[nodiscard]] bool holds_back() const { return !open_.empty(); }
   // The number of allocations without an answer in the trace. They are left out.
   [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
   // The number of closing events and answers without a request, and the number of the first such

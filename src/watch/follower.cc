@@ -154,10 +154,13 @@ Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint6
   learn_at_ = learn_at;
   most_kept_ = most_kept;
   keeps_ = backlog.state().keeps;
-  const auto events = backlog.read(
-      [&](std::optional<std::uint64_t> until_ns) { return between(backlog, until_ns); });
+  const replay::OpReader* reader = nullptr;
+  const auto events = backlog.read([&](std::optional<std::uint64_t> until_ns) {
+    return between(backlog, until_ns, reader != nullptr && reader->holds_back());
+  });
   Shown shown(*events, flight_.get(), lost_);
   replay::OpReader ops(shown, start_.source.geometry, true, replay::kTraceOrder);
+  reader = &ops;
   while (!ends_) {
     const Result<const Op*> op = ops.next();
     if (!op.ok()) {
@@ -236,8 +239,8 @@ void Follower::drop_if_shed() {
   for (std::size_t i = 0; why && i < shadows_.size(); ++i) drop(i, *why);
 }
 
-Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns) {
-  if (until_ns) pass_time(*until_ns);
+Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns, bool holds_back) {
+  if (until_ns) pass_time(*until_ns, holds_back);
   drop_if_shed();
   if (keeps_ && backlog.state().bytes >= most_kept_) {
     keeps_ = false;
@@ -249,11 +252,12 @@ Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns
   return ends_ ? error("the run has ended") : Status();
 }
 
-// Called when all operations before `time_ns` have taken effect.
-void Follower::pass_time(std::uint64_t time_ns) {
+// Called when all operations before `time_ns` have taken effect, or all but those that `holds_back`
+// says are waiting for later events.
+void Follower::pass_time(std::uint64_t time_ns, bool holds_back) {
   if (time_ns < time_ns_) return;
   if (samples_.due(time_ns)) samples_.add(time_ns, counts());
-  compare_if_due(time_ns);
+  if (!holds_back && !follow_->holds()) compare_if_due(time_ns);
   time_ns_ = time_ns;
 }
 

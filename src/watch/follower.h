@@ -142,9 +142,10 @@ class Follower {
 
   [[nodiscard]] Status take(const replay::Op& op);
   void let_shadows_decide();
-  [[nodiscard]] Status between(Backlog& backlog, std::optional<std::uint64_t> until_ns);
+  [[nodiscard]] Status between(Backlog& backlog, std::optional<std::uint64_t> until_ns,
+                               bool holds_back);
   [[nodiscard]] bool may_learn() const { return keeps_ && ordinal_ >= learn_at_; }
-  void pass_time(std::uint64_t time_ns);
+  void pass_time(std::uint64_t time_ns, bool holds_back = false);
   void compare_if_due(std::uint64_t time_ns);
   void drop(std::size_t shadow, const std::string& why);
   void note_dropped(const allocator::Policy& policy, const std::string& why);

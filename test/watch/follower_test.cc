@@ -56,6 +56,62 @@ std::shared_ptr<Follower> follow(const watch::StartPoint& start,
   return follower;
 }
 
+// Waits until the follower has processed all events that can be processed by now.
+void wait_until_caught_up(Follower& follower) {
+  for (int round = 0; round < 2; ++round) {
+    const auto before = follower.picture();
+    follower.ask();
+    while (follower.picture() == before) std::this_thread::yield();
+  }
+}
+
+// A request that takes long, such as one that waits for a slow disk, holds back later operations.
+// Their groups must not be compared before that.
+TEST(Follower, ComparesNothingWhileOperationsWait) {
+  const HalfSeen half("linux-7.3");
+  watch::KernelGroups kernel;
+  const auto all = half.events();
+  const auto end = follow(half.start(true), all);
+  for (std::uint32_t group = 0; group < half.source().geometry.groups; ++group)
+    kernel.groups.push_back(state::mb_group(end->recorded().state().group(group)));
+  const auto of_thread = [&](trace::EventKind kind, std::uint32_t pid) {
+    return std::ranges::find_if(
+        all, [=](const trace::Event& e) { return e.kind == kind && e.pid == pid; });
+  };
+  const auto request =
+      std::ranges::find(all, trace::EventKind::request_blocks, &trace::Event::kind);
+  ASSERT_NE(request, all.end());
+  const auto answer = of_thread(trace::EventKind::allocate_blocks, request->pid);
+  ASSERT_NE(answer, all.end());
+  // Another thread makes the first request, and gets its answer after all other events.
+  std::vector<trace::Event> events(all.begin(), all.end());
+  const auto number_of = [&](auto event) { return event - all.begin(); };
+  for (auto i = number_of(request); i <= number_of(answer); ++i)
+    if (trace::Event& event = events[static_cast<std::size_t>(i)]; event.pid == request->pid)
+      event.pid = 999'999;
+  trace::Event late = events[static_cast<std::size_t>(number_of(answer))];
+  events.erase(events.begin() + number_of(answer));
+  late.time_ns = events.back().time_ns;
+  kernel.after_ns = late.time_ns;
+
+  Backlog backlog;
+  const std::shared_ptr<Follower> follower = Follower::create(half.start(true));
+  std::thread thread([&] { (void)follower->run(backlog, kNever, 1 << 20); });
+  const std::uint64_t later = late.time_ns + 10'000'000'000;
+  follower->begin_check(late.time_ns);
+  follower->end_check(kernel);
+  backlog.add(events, later);
+  wait_until_caught_up(*follower);
+  EXPECT_FALSE(follower->picture()->check) << follower->picture()->check->first;
+  late.time_ns = later;
+  backlog.add({{late}}, later + 10'000'000'000);
+  wait_until_caught_up(*follower);
+  backlog.end();
+  thread.join();
+  ASSERT_TRUE(follower->picture()->check);
+  EXPECT_TRUE(follower->picture()->check->differing.empty()) << follower->picture()->check->first;
+}
+
 class LiveFollowing : public testing::TestWithParam<std::string_view> {};
 
 // A live run has the same result as a replay of the same recording.
