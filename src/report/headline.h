@@ -27,8 +27,8 @@ struct HeadlineFigure {
 [[nodiscard]] std::vector<HeadlineFigure> key_figures(const ReplayReport& report);
 
 // A note about requests whose file size and writers the trace lacks, so that values were chosen for
-// a kernel's code. Empty if there are none. Models need no note, because they use only what the
-// trace shows.
+// a kernel's code. Empty if the trace lacks none of them. Models need no note, because they use
+// only what the trace shows.
 [[nodiscard]] std::string guesses_text(const ReplayReport& report);
 
 // The key figures in words: a comparison of each further policy with the first, or the figures of

@@ -56,7 +56,7 @@ class StatusTree {
   // Removes the range. Parts of entries outside the range stay (__es_remove_extent).
   void remove(std::uint64_t logical, std::uint64_t len);
 
-  // The entry that contains the block. If there is none, the next entry, or end()
+  // The entry that contains the block. If no entry contains it, the next entry, or end()
   // (__es_tree_search).
   [[nodiscard]] Position search(std::uint64_t logical);
   // The entry that contains the block, or end().

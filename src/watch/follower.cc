@@ -73,19 +73,22 @@ std::uint64_t machine_ns() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// Passes events to the run, and shows them to a flight recorder on the way. Sets `lost` once the
-// kernel has dropped events.
+// Passes events to the run, and shows them to a flight recorder on the way. Ends, and sets `lost`,
+// where the kernel has dropped events.
 class Shown final : public trace::EventSource {
  public:
   Shown(trace::EventSource& events, FlightRecorder* flight, bool& lost)
       : events_(events), flight_(flight), lost_(lost) {}
   Result<std::span<const trace::Event>> next() override {
+    if (lost_) return std::span<const trace::Event>();
     auto batch = events_.next();
     if (!batch.ok()) return batch;
-    if (flight_ != nullptr) flight_->see(*batch);
-    lost_ = lost_ || std::ranges::find(*batch, trace::EventKind::lost_events,
-                                       &trace::Event::kind) != batch->end();
-    return batch;
+    const auto marker =
+        std::ranges::find(*batch, trace::EventKind::lost_events, &trace::Event::kind);
+    lost_ = marker != batch->end();
+    const std::span<const trace::Event> present(batch->begin(), marker);
+    if (flight_ != nullptr) flight_->see(present);
+    return present;
   }
 
  private:
@@ -176,7 +179,7 @@ Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint6
     if (!shadows_.empty()) let_shadows_decide();
     if (*op == nullptr) {
       publish();
-      return End::over;
+      return lost_ ? End::events_lost : End::over;
     }
   }
   return *ends_;
@@ -184,10 +187,6 @@ Follower::End Follower::run(Backlog& backlog, std::uint64_t learn_at, std::uint6
 
 Status Follower::take(const Op& op) {
   constexpr std::uint64_t kForgetEvery = 8192;
-  if (op.kind == Op::Kind::lost) {
-    ends_ = End::events_lost;
-    return {};
-  }
   pass_time(op.time_ns);
   if (flight_ != nullptr) flight_->before(op, *follow_);
   ordinal_ = std::max(ordinal_, op.ordinal);
@@ -247,8 +246,6 @@ Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns
     backlog.forget();
   }
   if (asked_.exchange(false)) publish();
-  // An operation whose answer was lost holds back all later operations, also the one that says so.
-  if (until_ns && lost_) ends_ = End::events_lost;
   return ends_ ? error("the run has ended") : Status();
 }
 

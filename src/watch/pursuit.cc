@@ -61,8 +61,8 @@ void Pursuit::wait_for_events() const {
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kPause, first));
 }
 
-// Returns the first policy that was not tried yet. If there is none, or if a policy has agreed in
-// all decisions, returns the best one.
+// Returns the first policy that was not tried yet. Returns the best policy if all were tried, or if
+// one has agreed in all decisions.
 const allocator::Policy* Pursuit::choose_policy() const {
   const auto fresh = std::ranges::find_if(tried_, [](const Tried& t) { return t.identical < 0; });
   const auto best = std::ranges::max_element(tried_, {}, &Tried::identical);

@@ -56,6 +56,32 @@ std::shared_ptr<Follower> follow(const watch::StartPoint& start,
   return follower;
 }
 
+watch::PursuitOptions begin_at_once(std::initializer_list<std::string_view> names) {
+  watch::PursuitOptions out;
+  out.kernel = policies(names);
+  out.first_ns = 0;
+  return out;
+}
+
+// The marker of events that were lost at the time of this event.
+trace::Event lost_at(const trace::Event& event) {
+  trace::Event out;
+  out.kind = trace::EventKind::lost_events;
+  out.dev = event.dev;
+  out.time_ns = event.time_ns;
+  out.count = 12;
+  return out;
+}
+
+// The follower's groups, as the kernel's would be shown.
+std::vector<state::MbGroup> groups_of(const Follower& follower) {
+  const state::FsState& state = follower.recorded().state();
+  std::vector<state::MbGroup> out;
+  for (std::uint32_t group = 0; group < state.group_count(); ++group)
+    out.push_back(shown_of(state.group(group)));
+  return out;
+}
+
 // Waits until the follower has processed all events that can be processed by now.
 void wait_until_caught_up(Follower& follower) {
   for (int round = 0; round < 2; ++round) {
@@ -71,9 +97,7 @@ TEST(Follower, ComparesNothingWhileOperationsWait) {
   const HalfSeen half("linux-7.3");
   watch::KernelGroups kernel;
   const auto all = half.events();
-  const auto end = follow(half.start(true), all);
-  for (std::uint32_t group = 0; group < half.source().geometry.groups; ++group)
-    kernel.groups.push_back(state::mb_group(end->recorded().state().group(group)));
+  kernel.groups = groups_of(*follow(half.start(true), all));
   const auto of_thread = [&](trace::EventKind kind, std::uint32_t pid) {
     return std::ranges::find_if(
         all, [=](const trace::Event& e) { return e.kind == kind && e.pid == pid; });
@@ -240,7 +264,6 @@ TEST(Follower, GoesOnWithoutAKernelThatDoesNotStart) {
 // take the place of the kernel's. If `differs`, group 3 has one more free cluster.
 Follower::End compare(const HalfSeen& half, const Follower& other, bool differs,
                       std::uint64_t learn_at, std::shared_ptr<Follower>& follower) {
-  const state::FsState& end = other.recorded().state();
   Backlog backlog;
   add_events(backlog, half.events());
   const std::uint64_t last = half.events().back().time_ns;
@@ -248,8 +271,7 @@ Follower::End compare(const HalfSeen& half, const Follower& other, bool differs,
   follower = Follower::create(half.start(true));
   watch::KernelGroups kernel;
   kernel.after_ns = last + 2 * kMargin;
-  for (std::uint32_t group = 0; group < end.group_count(); ++group)
-    kernel.groups.push_back(shown_of(end.group(group)));
+  kernel.groups = groups_of(other);
   if (differs) kernel.groups[3].free += 1;
   follower->begin_check(last + kMargin);
   follower->end_check(kernel);
@@ -299,9 +321,7 @@ TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
   const auto cold = follow(half.start(false), half.events());
   const auto warm = follow(half.start(true), half.events());
   ASSERT_GT(cold->recorded().agreement().differing(), 0u) << "nothing to learn";
-  watch::PursuitOptions options;
-  options.kernel = policies({"linux-7.3"});
-  options.first_ns = 0;
+  const watch::PursuitOptions options = begin_at_once({"linux-7.3"});
   Pursuit pursuit(half.start(false), half.groups(), options);
   while (pursuit.follower() == nullptr) std::this_thread::yield();
   add_events(pursuit.backlog(), half.events());
@@ -317,9 +337,7 @@ TEST(Pursuit, LearnsFromDecisionsThatDiffer) {
 // If several policies may model the kernel, the pursuit must find the one that agrees.
 TEST(Pursuit, TriesEveryPolicyOfTheKernel) {
   const HalfSeen half("linux-6.12");
-  watch::PursuitOptions options;
-  options.kernel = policies({"linear", "linux-6.12"});
-  options.first_ns = 0;
+  const watch::PursuitOptions options = begin_at_once({"linear", "linux-6.12"});
   Pursuit pursuit(half.start(false), half.groups(), options);
   while (pursuit.follower() == nullptr) std::this_thread::yield();
   add_events(pursuit.backlog(), half.events());
@@ -330,17 +348,11 @@ TEST(Pursuit, TriesEveryPolicyOfTheKernel) {
 
 TEST(Pursuit, EndsWhereEventsWereLost) {
   const HalfSeen half("linux-7.3");
-  watch::PursuitOptions options;
-  options.kernel = policies({"linux-7.3"});
-  options.first_ns = 0;
+  const watch::PursuitOptions options = begin_at_once({"linux-7.3"});
   Pursuit pursuit(half.start(true), half.groups(), options);
   std::vector<trace::Event> events(half.events().begin(), half.events().end());
-  trace::Event marker;
-  marker.kind = trace::EventKind::lost_events;
-  marker.dev = events.front().dev;
-  marker.time_ns = events[events.size() / 2].time_ns;
-  marker.count = 12;
-  events.insert(events.begin() + static_cast<std::ptrdiff_t>(events.size() / 2), marker);
+  const auto middle = events.begin() + static_cast<std::ptrdiff_t>(events.size() / 2);
+  events.insert(middle, lost_at(*middle));
   add_events(pursuit.backlog(), events);
   while (!pursuit.has_ended()) std::this_thread::yield();
   EXPECT_EQ(pursuit.why(), "the kernel dropped events");
@@ -349,20 +361,14 @@ TEST(Pursuit, EndsWhereEventsWereLost) {
 // A request whose answer was lost holds back all later operations. No event needs to follow.
 TEST(Pursuit, EndsWhereAnAnswerWasLost) {
   const HalfSeen half("linux-7.3");
-  watch::PursuitOptions options;
-  options.kernel = policies({"linux-7.3"});
-  options.first_ns = 0;
+  const watch::PursuitOptions options = begin_at_once({"linux-7.3"});
   Pursuit pursuit(half.start(true), half.groups(), options);
   const auto all = half.events();
   const auto request =
       std::ranges::find(all, trace::EventKind::request_blocks, &trace::Event::kind);
   ASSERT_NE(request, all.end());
   std::vector<trace::Event> events(all.begin(), request + 1);
-  trace::Event marker;
-  marker.kind = trace::EventKind::lost_events;
-  marker.dev = request->dev;
-  marker.time_ns = request->time_ns;
-  events.push_back(marker);
+  events.push_back(lost_at(*request));
   add_events(pursuit.backlog(), events);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!pursuit.has_ended() && std::chrono::steady_clock::now() < until)
