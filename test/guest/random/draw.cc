@@ -296,7 +296,7 @@ class Steps {
   }
 
   Rng& rng_;
-  const Geometry geometry_;
+  const Geometry& geometry_;
   std::uint32_t groups_;
   std::uint64_t room_ = 0, full_ = 0, used_ = 0;  // clusters
   std::uint64_t inodes_ = 0;
