@@ -196,10 +196,11 @@ std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& gu
   return trial.unsure ? std::nullopt : std::optional(false);
 }
 
-// Finds the groups that the search must skip, as if other CPUs held their locks, to reach an
-// outcome that the guide confirms. Skips `group` first, then the group of each further outcome that
-// the guide does not confirm. Returns an empty set if the guide confirms no outcome. `begun` is the
-// search at its start; `trial` has the same request.
+// Finds the visits at which the search must skip a group, as if another CPU held its lock, to reach
+// an outcome that the guide confirms. The search skips one more visit of `group`, then of the group
+// of each further outcome that the guide does not confirm. The lock may be free again at a later
+// visit. Returns an empty set if the guide confirms no outcome. `begun` is the search at its start;
+// `trial` has the same request.
 PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
                                        Search& trial) const {
   PassedOver passed = begun.passed_over;
@@ -298,18 +299,20 @@ void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
   GroupSearch(search, policy_).run(streams_, start_);
-  if (!search.refused || begun.refused || begun.passed_over.contains(search.best.group)) return;
+  const bool doubted = search.doubted;
+  if (!(search.refused && !begun.refused) && !doubted) return;
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   copy_request(begun, trial);
   trial.goal_len = begun.goal_len;
   const PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial);
-  if (passed.empty()) return;
+  if (passed.empty() && !doubted) return;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;
   counters_.buddies_generated = generated;
   search.restart(begun);
   search.passed_over = passed;
+  search.settled = passed.empty();
   GroupSearch(search, policy_).run(streams_, start_);
 }
 

@@ -120,7 +120,9 @@ std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
 
 // Whether to skip the group because another CPU holds its lock.
 bool GroupSearch::leave(std::uint32_t group) {
-  if (search_.passed_over.contains(group)) return true;
+  const std::span<const std::uint32_t> passed_over = search_.passed_over.groups();
+  for (std::size_t i = 0; i < passed_over.size(); ++i)
+    if (passed_over[i] == group && !passed_over_[i]) return passed_over_[i] = true;
   if (search_.held == nullptr || !search_.held->test(group % kGroupLocks)) return false;
   ++search_.counters.groups_left;
   return true;
@@ -397,12 +399,21 @@ void GroupSearch::check_limits(Group& group, bool finished) {
     take_best(group);
 }
 
+// Asks the guide whether the search may take the best candidate.
+bool GroupSearch::may_take_best() {
+  Guide& guide = *search_.guide;
+  if (!guide.accepts({false, search_.goal, search_.best}))
+    search_.refused = true;
+  else if (policy_.kernel.groups.tries_lock && guide.doubts(search_.criterion))
+    search_.doubted = true;
+  return !search_.refused && !search_.doubted;
+}
+
 // Takes the best candidate, cut to the goal's length, out of the group.
 void GroupSearch::take_best(Group& group) {
   search_.best.len = std::min(search_.best.len, search_.goal.len);
   search_.best.logical = search_.goal.logical;
-  if (search_.guide != nullptr && !search_.guide->accepts({false, search_.goal, search_.best})) {
-    search_.refused = true;
+  if (search_.guide != nullptr && !search_.settled && !may_take_best()) {
     search_.status = Status::stopped;
     search_.best.len = 0;
     return;
@@ -430,7 +441,7 @@ void GroupSearch::take_best_or_anything() {
       take_best(group);
     }
   }
-  if (search_.status == Status::found || search_.refused) return;
+  if (search_.status == Status::found || search_.refused || search_.doubted) return;
   ++search_.counters.lost;
   search_.best = {};
   search_.goal.len = search_.goal_len;

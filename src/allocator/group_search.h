@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -63,6 +64,7 @@ class GroupSearch {
   void scan_striped(Group& group);
   void measure(Group& group, const Extent& extent);
   void check_limits(Group& group, bool finished);
+  bool may_take_best();
   void take_best(Group& group);
   void take_best_or_anything();
 
@@ -74,6 +76,7 @@ class GroupSearch {
   bool indexed_;              // searches for this file may use the index, if there is one
   bool walked_ = false;       // the previous rung has already done the next rung's walk
   bool after_round_ = false;  // the next rung runs even if it does not apply to the request
+  std::array<bool, PassedOver::kMost> passed_over_{};  // which of Search::passed_over are done
 };
 
 }  // namespace e4r::allocator

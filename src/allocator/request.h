@@ -155,9 +155,14 @@ class Guide {
   // asks whether it may end without one.
   virtual bool accepts(const Choice& choice) = 0;
 
-  // Called after an extent was not accepted. The argument is the outcome of a search that skips
-  // that extent's group, and perhaps more groups. Returns whether it matches everything that is
-  // known about the decision. If so, the search runs again without these groups.
+  // Whether it is known that the search should not have taken the accepted extent in this criterion
+  // yet, but in a later one. Asked only if searches skip groups whose locks are held.
+  virtual bool doubts(mb::Criterion) { return false; }
+
+  // Called after an extent was not accepted, or was doubted. The argument is the outcome of a
+  // search that skips that extent's group, and perhaps more groups. Returns whether it matches
+  // everything that is known about the decision. If so, the search runs again without these groups.
+  // Otherwise an extent that was only doubted is taken.
   virtual bool confirms(const Decision&) { return false; }
 
   // The outcome to use if the guide did not accept a choice. The result lies inside one group.

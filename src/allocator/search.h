@@ -20,16 +20,18 @@ class Guide;
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
-// The groups that a search skips because another CPU holds their locks.
+// The visits at which a search skips a group because another CPU holds its lock. A search may visit
+// a group once in each criterion. A group that is added N times is skipped at its first N visits.
 class PassedOver {
  public:
-  static constexpr std::size_t kMost = 3;
+  static constexpr std::size_t kMost = 6;
 
   [[nodiscard]] bool empty() const { return groups_.front() == kNoGroup; }
   [[nodiscard]] bool full() const { return groups_.back() != kNoGroup; }
   [[nodiscard]] bool contains(std::uint32_t group) const {
     return std::ranges::find(groups_, group) != groups_.end();
   }
+  // One entry for each visit, in the order of add().
   [[nodiscard]] std::span<const std::uint32_t> groups() const {
     return std::span(groups_).first(
         static_cast<std::size_t>(std::ranges::find(groups_, kNoGroup) - groups_.begin()));
@@ -41,7 +43,12 @@ class PassedOver {
   }
 
  private:
-  std::array<std::uint32_t, kMost> groups_ = {kNoGroup, kNoGroup, kNoGroup};
+  static constexpr std::array<std::uint32_t, kMost> none() {
+    std::array<std::uint32_t, kMost> out{};
+    out.fill(kNoGroup);
+    return out;
+  }
+  std::array<std::uint32_t, kMost> groups_ = none();
 };
 
 // The value of Search::goes_on_from that means: continue at the latest goal of the stream.
@@ -100,6 +107,8 @@ struct Search {
   Guide* guide = nullptr;           // null: the allocator decides alone
   bool loses_best = false;  // the best extent is no longer free when the search comes back for it
   bool refused = false;     // the guide refused a choice, so the search is over
+  bool doubted = false;     // the search is over because the guide doubted a choice
+  bool settled = false;     // the guide has been asked: take what the search finds
   // A rule that `choose` of a plugin policy broke. The search continues as if `choose` had found
   // nothing.
   Fault fault;
@@ -141,7 +150,7 @@ inline void Search::restart(const Search& begun) {
   groups_scanned = begun.groups_scanned;
   criterion = begun.criterion;
   status = begun.status;
-  refused = false;
+  refused = doubted = false;
 }
 
 // The group in which every search begins, including those for streams, metadata and group

@@ -17,7 +17,7 @@
 
 #define E4R_MAGIC 0x6534726465636964ULL /* "e4rdecid" */
 /* Incremented with every change of the protocol. */
-#define E4R_PROTOCOL 4
+#define E4R_PROTOCOL 5
 
 #define E4R_SLOTS 1024u
 /* The number of polls before either side sleeps; most decisions take less time. Polling for longer
@@ -51,7 +51,7 @@ enum e4r_op_kind {
 
 #define E4R_FREE_FILE_DATA 1u /* the blocks belong to a regular file */
 
-#define E4R_MOST_LOCKED 3u
+#define E4R_MOST_LOCKED 6u
 #define E4R_GROUP_LOCKS 128u /* groups whose numbers differ by a multiple of this share a lock */
 
 struct e4r_op {
@@ -69,9 +69,9 @@ struct e4r_op {
   __u32 cpu;
   __u32 extents; /* the file uses extents */
   __u32 locks;   /* record the locks (struct e4r_locks) */
-  /* Inputs of a request that runs beside others. The first `locked_count` groups of `locked` are
-   * locked by another CPU, so attempts to lock them fail. If loses_best is set, another request
-   * takes the best extent before the search comes back for it. */
+  /* Inputs of a request that runs beside others. Each of the first `locked_count` entries of
+   * `locked` makes one attempt to lock that group fail, because another CPU holds the lock. If
+   * loses_best is set, another request takes the best extent before the search comes back for it. */
   __u32 locked_count;
   __u32 locked[E4R_MOST_LOCKED];
   __u32 loses_best;
@@ -79,7 +79,6 @@ struct e4r_op {
    * it read this group, and this cluster unless the kernel keeps groups only. */
   __u32 other_stream_goal;
   __u32 stream_group, stream_start;
-  __u32 unused[3];
   __u64 held[E4R_GROUP_LOCKS / 64]; /* locks of groups that other CPUs hold, one bit for each */
 };
 

@@ -116,6 +116,10 @@ bool Dictation::accepts(const Choice& choice) {
   return false;
 }
 
+bool Dictation::doubts(mb::Criterion criterion) {
+  return criterion < op_.closing.criterion && op_.closing.criterion < mb::Criterion::unknown;
+}
+
 bool Dictation::confirms(const allocator::Decision& found) {
   const Closing& c = op_.closing;
   const bool same = found.success && !c.prealloc && found.criterion == c.criterion &&

@@ -125,6 +125,19 @@ TEST_F(Kernels, AGroupWhoseLockIsHeldMayBePassedOver) {
   EXPECT_EQ(ask(request).result.group, 3u);
 }
 
+// The lock may be free again when a later criterion visits the group.
+TEST_F(Kernels, AGroupWhoseLockWasHeldMayBeFoundByALaterCriterion) {
+  free_runs(fs, 3, 4, 600, 1);
+  allocator::Request request = metadata_request(256, 0);
+  for (const Criterion criterion : {Criterion::cr0, Criterion::cr1, Criterion::cr2}) {
+    start("linux-7.3");
+    const Decision d = ask(request);
+    EXPECT_EQ(d.result.group, 3u);
+    EXPECT_EQ(d.criterion, criterion);
+    request.inputs.passed_over.add(3);
+  }
+}
+
 TEST_F(Kernels, GroupsWhoseLocksAreHeldAreLeftForOthers) {
   for (const std::uint32_t group : {3u, 7u, 9u}) free_runs(fs, group, 4, 600, 1);
   allocator::HeldLocks held;

@@ -31,8 +31,8 @@
 
 extern "C" const char e4r_identity[];
 const char e4r_identity[] =
-    E4R_IDENTITY " protocol=4 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
-static_assert(E4R_PROTOCOL == 4);
+    E4R_IDENTITY " protocol=5 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
+static_assert(E4R_PROTOCOL == 5);
 
 namespace {
 

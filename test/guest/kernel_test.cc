@@ -250,19 +250,20 @@ TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
     ask(1, 13);  // continues at the goal from before the trace
     asked.inputs.passed_over.add(5);
     asked.inputs.passed_over.add(0);
+    asked.inputs.passed_over.add(5);
     asked.inputs.loses_best = true;
     allocator::HeldLocks held;
     held.set(3).set(127);
     asked.held = &held;
     ask(2, 12);  // continues where the first search ended, as the kernel knows
-    EXPECT_EQ((*kernel)->counters().groups_left, 2u);
+    EXPECT_EQ((*kernel)->counters().groups_left, 3u);
     asked.held = nullptr;
     asked.inputs = {};
     asked.inputs.goes_on_from = 1;  // when the second search had not yet ended
     ask(3, 13);
   }
   EXPECT_NE(kept_consoles().find("inode 13: locked, stream goal 0/77\n"
-                                 "inode 12: locked 5 0 held 3 held 127, loses its best\n"
+                                 "inode 12: locked 5 0 5 held 3 held 127, loses its best\n"
                                  "inode 13: locked, stream goal 0/5000\n"),
             std::string::npos)
       << kept_consoles();

@@ -89,13 +89,18 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   EXPECT_EQ(dictation.judged(d).result.len, 0u);
 }
 
-// Several groups could serve the request. Other CPUs hold the locks of the first ones.
+// Each group in `locked` and `others` could serve the request. Other CPUs hold the locks of the
+// groups in `locked` when a search first visits them.
 struct LockedGroups : Dictated {
   explicit LockedGroups(const std::vector<std::uint32_t>& locked)
-      : held(locked), request(metadata_request(300, 0)) {
+      : LockedGroups(locked, {7}, metadata_request(300, 0), {4, 600}) {}
+  // `space`: the free clusters of each group.
+  LockedGroups(const std::vector<std::uint32_t>& locked, const std::vector<std::uint32_t>& others,
+               const allocator::Request& asked, ClusterRange space)
+      : held(locked), request(asked) {
     std::vector<std::uint32_t> all = held;
-    all.push_back(7);
-    for (const std::uint32_t group : all) free_runs(fs, group, 4, 600, 1);
+    all.insert(all.end(), others.begin(), others.end());
+    for (const std::uint32_t group : all) fs.free(group, space.first, space.count);
     start("linux-7.3");
     allocator::Request skipping = request;
     for (const std::uint32_t group : held) skipping.inputs.passed_over.add(group);
@@ -168,6 +173,40 @@ TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
 
 TEST_F(TwoLockedGroups, ArePassedOverTogether) {
   expect_passed_over();
+}
+
+// The lock was free again when a later criterion visited the group. The clusters are the same as
+// without the lock, so only the criterion shows it.
+struct FreeAgain : LockedGroups {
+  FreeAgain() : LockedGroups({3}, {}, metadata_request(256, 0), {256, 256}) {}
+};
+
+TEST_F(FreeAgain, IsPassedOverOnce) {
+  ASSERT_EQ(skipped.result.group, 3u);
+  ASSERT_EQ(skipped.criterion, Criterion::cr1);
+  bool forced = true;
+  const allocator::Decision d = follow("linux-7.3", &forced);
+  EXPECT_FALSE(forced);
+  EXPECT_EQ(d.criterion, skipped.criterion);
+  EXPECT_EQ(d.found, skipped.found);
+  EXPECT_EQ(d.inputs.passed_over.groups().size(), 1u);
+  EXPECT_EQ(counters().requests, 1u);
+  EXPECT_EQ(counters().extents_scanned, kernels.extents_scanned);
+}
+
+// If no locked group explains the criterion, the model keeps its own, and the recorded clusters are
+// not forced upon it.
+TEST_F(FreeAgain, IsNotPassedOverWhereThatExplainsNothing) {
+  ++op.closing.found;
+  bool forced = true;
+  const allocator::Decision d = follow("linux-7.3", &forced);
+  EXPECT_FALSE(forced);
+  EXPECT_EQ(d.criterion, Criterion::cr0);
+  EXPECT_EQ(d.result.start, skipped.result.start);
+  EXPECT_TRUE(d.inputs.passed_over.empty());
+  EXPECT_EQ(counters().requests, 1u);
+  EXPECT_EQ(counters()[Criterion::cr0].hits, 1u);
+  for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
 }
 
 // Kernels with lists of groups do not skip a locked group, but wait for its lock.

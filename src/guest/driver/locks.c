@@ -106,23 +106,33 @@ static void e4r_end_noting(void)
 	})
 #define E4R_GROUP_LOCK(group) (E4R_LOCK_OF_GROUP | (group))
 
+/* Whether another CPU holds the group's lock, according to the request. */
 static bool e4r_is_held(const struct e4r_op *op, ext4_group_t group)
 {
 	u32 lock = group % E4R_GROUP_LOCKS;
+
+	return op->held[lock / 64] >> (lock % 64) & 1;
+}
+
+/* Whether this attempt to lock the group must fail, according to the request. */
+static bool e4r_fails(const struct e4r_op *op, ext4_group_t group)
+{
 	u32 i;
 
-	if (op->held[lock / 64] >> (lock % 64) & 1)
-		return true;
 	for (i = 0; i < min_t(u32, op->locked_count, E4R_MOST_LOCKED); i++)
-		if (op->locked[i] == group)
+		if (op->locked[i] == group && !(e4r.failed >> i & 1)) {
+			e4r.failed |= 1u << i;
 			return true;
+		}
 	return false;
 }
 
-/* Whether another CPU holds the group's lock, according to the current request. */
+/* Whether the current request finds the group's lock taken. */
 static bool e4r_is_locked(ext4_group_t group)
 {
-	if (!e4r.request || !e4r_is_held(e4r.request, group))
+	const struct e4r_op *op = e4r.request;
+
+	if (!op || !(e4r_is_held(op, group) || e4r_fails(op, group)))
 		return false;
 	if (e4r.answer)
 		e4r.answer->refused++;
