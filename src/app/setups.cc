@@ -38,6 +38,21 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
   return kernel;
 }
 
+// Names what the recorded kernel held in memory when the trace began and a kernel's code does not
+// get.
+std::vector<std::string> missing_in_memory(const Inputs& inputs) {
+  std::vector<std::string> out;
+  if (!inputs.warm) return out;
+  if (const std::size_t count = inputs.warm->prealloc_count(); count > 0)
+    out.push_back(fmt::format("{} preallocations", format_count(count)));
+  const auto& checkpoint = inputs.warm->checkpoint;
+  if (checkpoint == nullptr) return out;
+  if (const std::size_t count = checkpoint->freed.size(); count > 0)
+    out.push_back(fmt::format("{} freed extents that wait for a commit", format_count(count)));
+  if (!checkpoint->largest.empty()) out.emplace_back("the order of groups on its lists");
+  return out;
+}
+
 }  // namespace
 
 Result<const allocator::Policy*> parse_policy(const std::string& name) {
@@ -103,20 +118,15 @@ Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy
 }
 
 bool begins_cold(const allocator::Policy& policy, const Inputs& inputs) {
-  return guest::is_kernel(policy) && inputs.warm &&
-         (inputs.warm->checkpoint != nullptr || !inputs.warm->preallocs.empty());
+  return guest::is_kernel(policy) && !missing_in_memory(inputs).empty();
 }
 
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
   if (!begins_cold(policy, inputs)) return;
-  std::string missing =
-      fmt::format("{} preallocations", format_count(inputs.warm->prealloc_count()));
-  if (inputs.warm->checkpoint != nullptr)
-    missing += fmt::format(", {} stream goals", format_count(inputs.warm->stream_count()));
   listener.warn(
       fmt::format("{} begins without what the file system held in memory when recording began: {}",
-                  policy.name, missing));
+                  policy.name, fmt::join(missing_in_memory(inputs), ", ")));
 }
 
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
@@ -130,7 +140,7 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
   };
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
     StartPoint start = {inputs.source, inputs.image_path, inputs.options.image};
-    if (warm != nullptr) start.stream_goals = warm->streams;
+    if (warm != nullptr) start.stream_goals = warm->planted_streams();
     return make_decider(*setup.policy, setup.tunables, start, warm != nullptr);
   };
   return out;

@@ -322,14 +322,17 @@ void restore_streams(const Checkpoint& from, allocator::Allocator& allocator) {
     for (std::size_t i = 0; i < from.streams.size(); ++i) goals.restore(i, from.streams[i]);
     return;
   }
-  std::vector<allocator::PlantedStreamGoal> planted;
-  for (std::size_t i = 0; i < from.streams.size(); ++i)
-    if (!from.streams[i].empty())
-      planted.push_back({i, from.streams[i].back().group, from.streams[i].back().start});
-  allocator.plant(planted);
+  allocator.plant(from.latest_streams());
 }
 
 }  // namespace
+
+std::vector<allocator::PlantedStreamGoal> Checkpoint::latest_streams() const {
+  std::vector<allocator::PlantedStreamGoal> out;
+  for (std::size_t i = 0; i < streams.size(); ++i)
+    if (!streams[i].empty()) out.push_back({i, streams[i].back().group, streams[i].back().start});
+  return out;
+}
 
 void Checkpoint::put_into(allocator::Model& model) const {
   FsState& state = model.own_state();

@@ -82,6 +82,8 @@ struct Checkpoint {
                                                std::vector<std::uint32_t> freeing_data);
   // Checks whether the checkpoint can belong to the start image. The Error names the contradiction.
   [[nodiscard]] Status check(const state::Source& source) const;
+  // The latest goal of each stream that has one.
+  [[nodiscard]] std::vector<allocator::PlantedStreamGoal> latest_streams() const;
   // Restores the state of a model that was made from the start image and whose groups are loaded.
   // The checkpoint must have passed check(). If the model has a different index of groups, its
   // lists get ascending order.

@@ -453,8 +453,8 @@ std::size_t WarmStart::prealloc_count() const {
   return out;
 }
 
-std::size_t WarmStart::stream_count() const {
-  return checkpoint != nullptr ? checkpoint->streams.size() : streams.size();
+std::vector<allocator::PlantedStreamGoal> WarmStart::planted_streams() const {
+  return checkpoint != nullptr ? checkpoint->latest_streams() : streams;
 }
 
 void WarmStart::put_into(allocator::Model& model) const {

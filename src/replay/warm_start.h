@@ -66,9 +66,9 @@ struct WarmStart {
   std::uint64_t not_found = 0;
   std::uint64_t groups_not_explained = 0;  // groups whose counters still differ from the kernel's
 
-  // The number of preallocations, and the number of stream goals.
   [[nodiscard]] std::size_t prealloc_count() const;
-  [[nodiscard]] std::size_t stream_count() const;
+  // The goals of streams when the trace began.
+  [[nodiscard]] std::vector<allocator::PlantedStreamGoal> planted_streams() const;
 
   // Puts the warm start into the model's state, and loads every group.
   void put_into(allocator::Model& model) const;
