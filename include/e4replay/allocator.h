@@ -37,8 +37,8 @@ struct Request {
   bool open_for_write = true;   // a process has the file open for writing
   std::uint32_t flags = request_flag::data;
   std::uint32_t cpu = 0;  // selects the preallocations that small files share
-  // The nearest mapped blocks of the file to the left and to the right. A device block of 0 means
-  // that the file has no such block.
+  // The nearest mapped blocks of the file before and after the requested ones. A device block of 0
+  // means that the file has no such block.
   std::uint64_t left_block = 0, right_block = 0;      // device blocks
   std::uint32_t left_logical = 0, right_logical = 0;  // file blocks
 };
@@ -57,7 +57,7 @@ struct Decision {
   bool preallocated = false;  // a preallocation served it, without a search
   std::uint64_t block = 0;    // the first block handed out
   std::uint32_t len = 0;      // clusters handed out; no more than requested
-  // The goal of the search. A start of 4,294,967,295 is the kernel's -1: no particular cluster.
+  // `start` is 4,294,967,295 (the kernel's -1) if the goal names no particular cluster.
   Extent goal;
   Extent result;  // the extent that was taken; clusters beyond `len` are preallocated
   Criterion criterion = Criterion::unknown;  // the criterion that ended the search
@@ -66,7 +66,7 @@ struct Decision {
   std::uint32_t flags = 0;  // the request's flags, plus flags that the search set
 };
 
-// The allocator's knowledge of a group.
+// What the allocator has in memory about a group.
 struct GroupState {
   std::uint32_t free_clusters = 0;  // preallocated clusters are not free
   std::uint32_t free_runs = 0;      // runs of free clusters; 0 unless `loaded`
@@ -76,8 +76,8 @@ struct GroupState {
   bool damaged = false;  // the allocator avoids it
 };
 
-// A counter of /proc/fs/ext4/DEVICE/mb_stats. The name includes its section: "reqs",
-// "cr0_stats/hits".
+// A counter of /proc/fs/ext4/DEVICE/mb_stats. The name of a counter inside a section begins with
+// the section: "reqs", but "cr0_stats/hits".
 struct Counter {
   std::string name;
   std::uint64_t value = 0;
@@ -123,13 +123,15 @@ class Allocator {
   // Discards preallocations of the inode: the `needed` least recently used ones, or all if `needed`
   // is 0.
   E4REPLAY_API void discard(std::uint64_t ino, std::uint32_t needed = 0);
-  // Report that the inode was created or deleted. Both discard its preallocations.
+  // Tell the allocator that the inode was created or deleted. Both discard the inode's
+  // preallocations.
   E4REPLAY_API void make_inode(std::uint64_t ino);
   E4REPLAY_API void drop_inode(std::uint64_t ino);
 
-  // ---- The current state. If the policy is a kernel, only the bitmaps reflect its decisions.
+  // ---- The current state. With the policy "kernel:FILE", only bitmap() and free_extents() reflect
+  // the kernel's decisions.
 
-  // Error: `number` is not below FileSystem::groups.
+  // The group's state. Error: `number` is not below FileSystem::groups.
   [[nodiscard]] E4REPLAY_API Result<GroupState> group(std::uint32_t number) const;
   // The group's bitmap as it would be after a sync and an unmount: preallocations are discarded and
   // freed clusters are free. The format is that of Image::bitmap(). Empty if the group does not
@@ -139,7 +141,7 @@ class Allocator {
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents() const;
   // The counters of mb_stats, with the names of Linux 6.1, in the kernel's order.
   [[nodiscard]] E4REPLAY_API std::vector<Counter> counters() const;
-  // Reports broken invariants of the model, one line each, at most `limit`.
+  // Reports broken invariants of the model, one line for each, at most `limit` lines.
   [[nodiscard]] E4REPLAY_API std::vector<std::string> check(std::uint64_t limit = 10) const;
 
  private:

@@ -13,8 +13,8 @@
 
 namespace e4replay {
 
-// "CR0", "best-avail", "unknown", or the name that a policy gives to its rung. Valid until the
-// program ends.
+// Returns "CR0", "best-avail", "unknown" or a similar name, or the name that a policy gives to its
+// rung. The text is valid until the program ends.
 [[nodiscard]] E4REPLAY_API std::string_view criterion_name(Criterion criterion);
 
 // A run of clusters in one group, unchecked, as in the trace. `start` is -1 if the kernel gave no
@@ -26,9 +26,9 @@ struct RecordedExtent {
   std::uint32_t logical = 0;  // block of the file
 };
 
-// A trace event, in the same form for every trace format. Fields that its kind lacks are 0. The
-// ext4 and jbd2 tracepoints and their fields are defined in include/trace/events of Linux 6.1.
-// docs/trace-format.md lists the fields of each kind.
+// A trace event, in the same form for every trace format. A field that this kind of event does not
+// have is 0. The ext4 and jbd2 tracepoints and their fields are defined in include/trace/events of
+// Linux 6.1. docs/trace-format.md lists the fields of each kind.
 struct Event {
   std::string_view name;  // the tracepoint, such as "ext4_request_blocks", or "lost_events"; static
   std::uint64_t time_ns = 0;  // on the recorder's clock

@@ -65,7 +65,7 @@ class Image {
   [[nodiscard]] E4REPLAY_API const FileSystem& file_system() const;
   // Human-readable lines about an unreplayed journal, recorded errors and damaged groups.
   [[nodiscard]] E4REPLAY_API std::vector<std::string> warnings() const;
-  // Error: `number` is not below file_system().groups.
+  // The group's descriptor. Error: `number` is not below file_system().groups.
   [[nodiscard]] E4REPLAY_API Result<Group> group(std::uint32_t number) const;
   // The group's bitmap. Bit k is set when cluster k is in use; the least significant bit of the
   // first word is bit 0. Bits past the group's end are set. Valid as long as the Image or a copy of
@@ -73,8 +73,8 @@ class Image {
   [[nodiscard]] E4REPLAY_API std::span<const std::uint64_t> bitmap(std::uint32_t number) const;
 
   // Counts the free extents, with chunks of `chunk_kb` KiB (0: 1 MiB). Reads the bitmaps unless
-  // they were kept. Errors: a chunk size that is not a power of two, is smaller than a block, or is
-  // larger than 2^30 blocks; a read that failed.
+  // open() kept them. Errors: a chunk size that is not a power of two, is smaller than a block, or
+  // is larger than 2^30 blocks; a failed read.
   [[nodiscard]] E4REPLAY_API Result<FreeExtents> free_extents(std::uint64_t chunk_kb = 0) const;
 
  private:

@@ -22,11 +22,11 @@ namespace e4r::state {
 struct Group;
 }
 
-// Each file has its own copy of these functions.
+// Hidden visibility gives each plugin its own copy of these functions and of `host`.
 #pragma GCC visibility push(hidden)
 namespace e4replay::plugin {
 
-// Changes whenever previously compiled files would no longer work.
+// The version of this interface. Changes whenever previously compiled files would no longer work.
 inline constexpr std::uint32_t kInterface = 1;
 
 // An allocation request on its way through the ladder, and a block group. Both belong to the
@@ -42,8 +42,8 @@ enum class Scan : std::uint8_t {
   extents,
 };
 
-// Which free extents a scan examines. An extent is made of adjacent buddy chunks, just enough to
-// cover the goal.
+// Which free extents a scan examines. The scan joins adjacent free buddy chunks to an extent until
+// they cover the goal.
 enum class Lengths : std::uint8_t {
   all,
   long_ones,  // extents in runs no shorter than the goal
@@ -80,13 +80,15 @@ struct Rung {
   // Called when the rung found nothing. May be null.
   void (*leave)(Search&) = nullptr;
   const char* tunable = nullptr;  // name of a tunable that only this rung reads; may be null
-  // Set only in rungs copied from the library: how the rung chooses groups on kernels that keep
-  // sets of groups instead of lists. If null, the rung walks on such kernels.
+  // Set only in rungs copied from the library: this function defines how the rung chooses groups on
+  // kernels that keep sets of groups instead of lists. If null, the rung walks from group to group
+  // on such kernels.
   void (*classes)() = nullptr;
 };
 
 // A tunable that the policy adds. `--set NAME=VALUE` sets it and tunable() reads it. A process can
-// have at most eight. Two files may add the same tunable if all four members are equal.
+// have at most eight such tunables. Two files may add the same tunable if all four members are
+// equal.
 struct Tunable {
   const char* name = nullptr;     // lower-case letters, digits and '_'
   const char* meaning = nullptr;  // one human-readable line
@@ -154,7 +156,7 @@ struct Host {
   bool (*is_damaged)(const Group&);
 };
 
-// The program's table, set before the function of E4REPLAY_POLICY runs.
+// The program's table, set before the function that E4REPLAY_POLICY defines runs.
 inline const Host* host = nullptr;
 
 // ---- About a search.
@@ -182,15 +184,16 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline std::uint32_t goal_group(const Search& search) {
   return host->goal_group(search);
 }
-// The order of the goal if it is a power of two that the buddy can serve; otherwise 0.
+// The order of the goal's length if that length is a power of two for which searches use the buddy
+// (mb_order2_req); otherwise 0.
 [[nodiscard]] inline std::uint32_t goal_order(const Search& search) {
   return host->goal_order(search);
 }
-// In clusters; 0: no stripe.
+// The stripe in clusters; 0 if the file system has no stripe.
 [[nodiscard]] inline std::uint64_t stripe(const Search& search) {
   return host->stripe(search);
 }
-// The flags, with the kernel's values (EXT4_MB_*).
+// The flags of the request and the search, with the kernel's values (EXT4_MB_*).
 [[nodiscard]] inline std::uint32_t flags(const Search& search) {
   return host->flags(search);
 }
@@ -206,7 +209,8 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline std::uint64_t tunable(const Search& search, const char* name) {
   return host->tunable(search, name);
 }
-// Counts a considered group in mb_stats. `choose` must call it for each group that it looks at.
+// Adds one to the number of considered groups in mb_stats. `choose` must call it for each group
+// that it looks at.
 inline void count_group(Search& search) {
   host->count_group(search);
 }
@@ -281,7 +285,7 @@ class List {
 [[nodiscard]] inline std::uint32_t free_runs(const Group& group) {
   return host->free_runs(group);
 }
-// -1 if there is no free chunk.
+// The order of the group's largest free chunk; -1 if no chunk is free.
 [[nodiscard]] inline std::int32_t largest_order(const Group& group) {
   return host->largest_order(group);
 }
@@ -292,8 +296,8 @@ class List {
   return host->is_damaged(group);
 }
 
-// ---- Rungs of the library, to be used unchanged or with changed fields. Call these inside the
-// function of E4REPLAY_POLICY.
+// ---- Rungs of the library, to be used unchanged or with changed fields. Call these only inside
+// the function that E4REPLAY_POLICY defines, because they need `host`.
 
 [[nodiscard]] inline Rung rung(const char* policy, Criterion criterion) {
   Rung out;

@@ -17,7 +17,8 @@
 namespace e4replay {
 
 struct ReplayOptions {
-  // Names, "kernel:FILE" or "FILE.so". If empty: the recorded kernel's policy and similar ones.
+  // Each is a policy's name, "kernel:FILE" or "FILE.so". If empty: the recorded kernel's policy and
+  // similar ones.
   std::vector<std::string> policies = {};
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
   bool force = false;    // report even if the model does not follow the recorded kernel
@@ -27,7 +28,7 @@ struct ReplayOptions {
 
 // Replays a recording under other policies, as `e4replay replay` does. Errors: an unknown policy;
 // an invalid setting; a recording that the model does not follow, unless `force`; with a policy
-// "kernel:FILE", a kernel that has ended; "stopped".
+// "kernel:FILE", a kernel that has ended; "stopped" if Listener::progress returned false.
 //
 // Several threads may call the functions of this header at once, even with one Recording.
 [[nodiscard]] E4REPLAY_API Result<Report> replay(const Recording& recording,
@@ -37,14 +38,14 @@ struct ReplayOptions {
 struct VerifyOptions {
   std::string policy = {};                 // empty: the policy of the recorded kernel
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool free_run = false;                   // report on the run that keeps its own decisions
+  bool free_run = false;                   // report on a run that keeps the model's decisions
   bool check = false;                      // as in ReplayOptions
   unsigned threads = 0;
 };
 
 // Compares the decisions of a policy with those of the recorded kernel, as `e4replay verify` does.
-// A decision is closed if the trace contains its outcome. Errors: an unknown policy; an invalid
-// setting; a recording without closed decisions; "stopped".
+// Errors: an unknown policy; an invalid setting; a recording without closed decisions (a decision
+// is closed if the trace contains its outcome); "stopped" if Listener::progress returned false.
 [[nodiscard]] E4REPLAY_API Result<Report> verify(const Recording& recording,
                                                  const VerifyOptions& options = {},
                                                  const Listener& listener = {});

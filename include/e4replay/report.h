@@ -57,7 +57,7 @@ struct Agreement {
   std::uint64_t same_criterion = 0;
   std::uint64_t races = 0;  // not identical, but overlapped by another thread's work
   std::optional<Divergence> first;
-  // Whether all decisions are identical and there is at least one.
+  // True if there is at least one decision and all decisions are identical.
   [[nodiscard]] bool complete() const { return decisions > 0 && identical == decisions; }
 };
 
@@ -83,11 +83,10 @@ class Report {
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents_before() const;
 
   // For a verification, compares the policy's decisions with the recorded kernel's. For any other
-  // report, compares the decisions of the model of the recorded kernel. That agreement shows how
+  // report, compares those of the policy that models the recorded kernel. That agreement shows how
   // reliable the other figures are.
   [[nodiscard]] E4REPLAY_API Agreement agreement() const;
-  // For a verification: whether every decision, group and counter equals the kernel's. Otherwise
-  // false.
+  // True if this is a verification and every decision, group and counter equals the kernel's.
   [[nodiscard]] E4REPLAY_API bool agrees() const;
   // The policy that models the recorded kernel; empty for a verification.
   [[nodiscard]] E4REPLAY_API std::string recorded_policy() const;
