@@ -10,8 +10,8 @@
 namespace e4r::replay {
 namespace {
 
-// Whether the allocated blocks begin at the goal. Preallocations are tried before the request is
-// normalised, so for a hit the goal is the request itself.
+// Whether the allocated blocks begin at the goal. The kernel tries preallocations before it
+// normalises a request. So the goal of a preallocation hit is that of the unchanged request.
 bool at_goal(const Op& op, const Geometry& geometry) {
   if (op.block == 0) return false;
   const trace::RecordedExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;
@@ -101,7 +101,7 @@ void WriteOrder::placed(std::uint64_t ino, const FileLayout& file, const FileExt
 
 namespace {
 
-// A hash: applies the finalizer of SplitMix64 to each value and the result so far.
+// Hashes a sequence of values with the mixing function of SplitMix64.
 class Digest {
  public:
   void add(std::uint64_t value) {
@@ -120,7 +120,7 @@ class Digest {
   std::uint64_t sum_ = 0;
 };
 
-// Digests the fields that Agreement compares, and the allocated blocks.
+// Returns a hash of the fields that Agreement compares and of the allocated blocks.
 std::uint64_t digest(const allocator::Decision& d) {
   Digest out;
   out.add(static_cast<std::uint64_t>(d.prealloc) << 1 | static_cast<std::uint64_t>(d.success));
@@ -176,7 +176,7 @@ DecisionRow asked_row(const Op& op) {
   return out;
 }
 
-// The first block of a goal.
+// The first block of a goal; kNoGoal if the goal names no cluster of the file system.
 std::uint64_t goal_of(const Geometry& geometry, std::uint32_t group, std::int64_t start) {
   if (!geometry.holds(group, start, 1)) return kNoGoal;
   return geometry.block_of(group, static_cast<std::uint32_t>(start));
@@ -252,8 +252,8 @@ namespace {
 
 constexpr std::uint32_t kMostTried = 256;
 
-// Assumes that there are `last.size()` goals, and counts the searches that this assumption
-// explains.
+// Counts the searches whose goal is in the expected group, on the assumption that the kernel keeps
+// `last.size()` stream goals.
 struct Guess {
   std::vector<std::uint32_t> last;  // for each goal: the group in which its last search ended
   std::uint64_t explained = 0;

@@ -54,8 +54,8 @@ class Account {
 
   // Called once, before the first operation.
   virtual void begin(allocator::Decider&) {}
-  // Called before and after the decider serves a request. If decided() returns false, the run ends
-  // with the Error "stopped".
+  // asked() is called before the decider serves a request, decided() afterwards. If decided()
+  // returns false, the run ends with the Error "stopped".
   virtual void asked(const Asked&) {}
   virtual bool decided(const Decided&) { return true; }
   // Called before a file gets an extent. `file` is its layout before that.
@@ -63,7 +63,8 @@ class Account {
                       const FileExtent& /*extent*/) {}
   // Called when clusters of this group were freed.
   virtual void freed(std::uint32_t /*group*/) {}
-  // Called when the replay has served a recorded request, with all further requests that it needed.
+  // Called once the replay has served a recorded request completely. This may take several requests
+  // to the allocator.
   virtual void done(std::uint64_t /*decision*/, const state::FsState&) {}
   // Called when an operation has taken effect. If Follow has determined the order of overlapping
   // allocations, they are reported in that order.
@@ -131,7 +132,7 @@ class Accounts {
   std::vector<Account*> asked_, decided_, placed_, freed_, done_, taken_;
 };
 
-// Adds the accounts that a caller wants to those of one run.
+// Called for each run: adds the caller's accounts to it.
 using AddAccounts = std::function<void(Accounts&)>;
 
 // The cost of the searches of one request.
@@ -145,7 +146,8 @@ struct SearchCost {
 // Measures the searches of successive requests.
 class SearchMeter {
  public:
-  // The cost of the request that was just served. Call it for every request.
+  // Returns the cost of the request that was just served. Call it for every request: the cost is
+  // the change of the counters since the last call.
   SearchCost take(const Decided& one);
 
  private:
@@ -172,7 +174,7 @@ class Course {
   [[nodiscard]] std::uint64_t width() const { return std::uint64_t{1} << shift_; }
 
  private:
-  // Halves the number of buckets.
+  // Halves the number of buckets by joining neighbours.
   void fold() {
     const std::size_t half = (buckets_.size() + 1) / 2;
     for (std::size_t i = 0; i < half; ++i) {
@@ -193,8 +195,8 @@ struct Tally {
   std::uint64_t requests = 0;  // allocations decided
   std::uint64_t metadata = 0;  // allocations without HINT_DATA
   // Metadata allocations for the mapping blocks of regular files (extent tree nodes, indirect
-  // blocks). A file's layout determines how many it needs. A replay that places the data
-  // differently still makes as many as were recorded.
+  // blocks). A file's layout determines how many mapping blocks it needs. A replay that places the
+  // data differently still makes the recorded number of these allocations.
   std::uint64_t mapping = 0;
   std::uint64_t allocated_blocks = 0;
   std::uint64_t failed = 0;    // no space
@@ -226,8 +228,8 @@ struct ClosingCounts {
   // criterion.
   std::array<std::uint64_t, mb::kCriteria> hits{};
   std::uint64_t nameless = 0;  // searches ended by a criterion whose name is unknown
-  // Goals that a criterion shortened and whose full length was not recorded. Whether such a search
-  // found the whole goal is unknown.
+  // Goals that a criterion shortened and whose full length was not recorded. It is unknown whether
+  // the searches for these goals found the whole length.
   std::uint64_t goals_hidden = 0;
 
   allocator::DecisionHash hash;
@@ -235,8 +237,8 @@ struct ClosingCounts {
   void count(const Op& op, const Geometry& geometry);
 };
 
-// The cost of searches over the course of a trace. Groups considered and extents examined are
-// *steps*.
+// The cost of searches over the course of a trace. A *step* is a group considered or an extent
+// examined.
 class CostProfile final : public Account {
  public:
   static constexpr std::size_t kSlowest = 10;
@@ -261,8 +263,8 @@ class CostProfile final : public Account {
 
   [[nodiscard]] const Course<Bucket>& course() const { return course_; }
   [[nodiscard]] std::uint64_t decisions() const { return last_; }
-  // The decisions with the most steps, in descending order. If two have equally many, the earlier
-  // one comes first.
+  // The decisions with the most steps, in descending order; of two with the same number of steps,
+  // the earlier one comes first.
   [[nodiscard]] std::span<const Decision> slowest() const { return slowest_; }
 
  private:
@@ -293,8 +295,9 @@ struct WriteOrder final : public Account {
   FileExtent last_;
 };
 
-// The outcome of each request of a run, 16 bytes each. The logs of two runs of a trace show where
-// the runs diverge. A further run can then keep that decision as text.
+// A hash of the outcome of each request of a run. An entry has 16 bytes. The logs of two runs of a
+// trace show at which request the runs diverge. A further run can then keep the text of that
+// decision.
 class DecisionLog final : public Account {
  public:
   struct Entry {
@@ -332,7 +335,7 @@ enum class ServedBy : std::uint8_t {
   search,         // a search of groups; DecisionRow::criterion ended it
 };
 
-// No goal, or an unknown goal. Block 0 can be a goal.
+// Stands for no goal or an unknown goal. It is not 0, because block 0 can be a goal.
 inline constexpr std::uint64_t kNoGoal = UINT64_MAX;
 
 // One request and its outcome, for tables and timelines.
@@ -361,10 +364,11 @@ struct DecisionRow {
   bool data = false;  // for file data, not for metadata
 };
 
-// The decider's outcome for the request of an operation.
+// Returns the row for the operation's request with the decider's outcome.
 [[nodiscard]] DecisionRow made_row(const Op& op, const allocator::Decision& made,
                                    const SearchCost& cost, const Geometry& geometry);
-// The recorded kernel's outcome. The operation must be closed and admitted by Intake.
+// Returns the row for the operation's request with the recorded kernel's outcome. The operation
+// must be closed and admitted by Intake.
 [[nodiscard]] DecisionRow recorded_row(const Op& op, const Geometry& geometry);
 
 // The rows of one run, in the order of its requests.
@@ -422,7 +426,7 @@ class LockOperations final : public Account {
 // Reports each request to a caller during the run.
 class DecisionWatch final : public Account {
  public:
-  // If it returns false, the run ends with the Error "stopped".
+  // A watch that returns false ends the run with the Error "stopped".
   using Watch = std::function<bool(const Decided&)>;
   explicit DecisionWatch(Watch watch) : watch_(std::move(watch)) {}
 
@@ -432,20 +436,20 @@ class DecisionWatch final : public Account {
   Watch watch_;
 };
 
-// The number of stream goals of a kernel of 6.17 or later: the number of possible CPUs, or a
-// quarter of the number of groups if that is less.
+// The number of stream goals that a kernel of 6.17 or later keeps: the number of possible CPUs, or
+// a quarter of the number of groups if that is less.
 struct StreamGoalCount {
   std::uint32_t goals = 0;      // the lowest number that explains the most searches
   std::uint64_t explained = 0;  // searches that began where their goal's last search had ended
   std::uint64_t searches = 0;   // searches for streams
 };
 
-// Derives the number from the searches of a trace, which show which inodes share a goal. Tries at
-// most 256 goals.
+// Derives the number of stream goals from the searches of a trace, which show which inodes share a
+// goal. Considers at most 256 goals.
 [[nodiscard]] Result<StreamGoalCount> count_stream_goals(trace::EventSource& events,
                                                          std::uint32_t groups);
 
-// Facts about the existing files that a trace has shown so far.
+// The facts that a trace has shown so far about existing files.
 class FileFacts {
  public:
   struct File {

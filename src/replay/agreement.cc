@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, kSplit + 1> kPartNames = {
     "kind",          "request",        "goal",      "block", "length",      "logical",
     "extents found", "groups scanned", "criterion", "flags", "chunk broken"};
 
-// The differing parts of a decision, one bit each. For an identical decision, no bit is set.
+// The set of parts in which a decision differs from the recorded one, one bit for each part.
 class Differences {
  public:
   Differences(const Closing& c, const allocator::Decision& d) {
@@ -71,7 +71,7 @@ class Differences {
   unsigned bits_ = 0;
 };
 
-// An extent without a start has start -1, printed as the kernel does.
+// Prints an extent as the kernel does: with start -1 if it has no start.
 std::string text(const Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, static_cast<std::int32_t>(e.start), e.len, e.logical);
 }

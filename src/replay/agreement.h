@@ -27,8 +27,8 @@ struct Divergence {
 };
 
 // The number of the model's decisions that equal the recorded kernel's. Only decisions with a
-// closing event count (ext4_mballoc_alloc or ext4_mballoc_prealloc). The model's own choice is
-// compared, before a recorded result replaces it.
+// closing event count (ext4_mballoc_alloc or ext4_mballoc_prealloc). The comparison uses the choice
+// that the model made before a recorded result replaced it.
 struct Agreement {
   std::uint64_t requests = 0;
   std::uint64_t same_block = 0;
@@ -62,8 +62,8 @@ struct Agreement {
     return 100.0 * static_cast<double>(of) / static_cast<double>(requests);
   }
   [[nodiscard]] std::optional<double> percent_identical() const { return percent(identical); }
-  // Whether at least `share` percent of the decisions are identical, ignoring criteria whose name
-  // is unknown.
+  // Whether at least `share` percent of the decisions are identical. A decision that differs only
+  // in a criterion of unknown name counts as identical here.
   [[nodiscard]] bool reaches(double share) const {
     return percent(identical + nameless).value_or(0) >= share;
   }
@@ -76,7 +76,8 @@ struct Agreement {
   [[nodiscard]] bool follows() const { return reaches(kFollows); }
   // Below this percentage, the policy is probably not that of the recorded kernel.
   static constexpr double kTrusted = 99.0;
-  // Whether the agreement would reach kTrusted if requests did not overlap.
+  // Whether the agreement would reach kTrusted if decisions that overlap another thread's work
+  // counted as identical.
   [[nodiscard]] bool differs_by_races() const {
     return percent(identical + nameless + races).value_or(0) >= kTrusted;
   }
@@ -85,8 +86,8 @@ struct Agreement {
     if (requests == 0) return std::nullopt;
     return differs_by_races();
   }
-  // If the best agreement so far is below this percentage, the search for a policy ends, since
-  // policies with similar rules would not follow the kernel either.
+  // If the best agreement so far is below this percentage, no further policies are tried. Policies
+  // with similar rules would not follow the kernel either.
   static constexpr double kNear = 50.0;
   // From this percentage on, only policies of the kernel's own release are tried.
   static constexpr double kSuffices = 99.9;

@@ -19,8 +19,8 @@ using state::FsState;
 using state::Group;
 namespace bitmap = state::bitmap;
 
-// Goals set before the checkpoint get request numbers that do not occur in a trace. The numbers
-// count down from this one.
+// A stream goal that was set before the checkpoint gets a request number that no trace reaches.
+// These numbers count down from this one.
 constexpr std::uint64_t kEarlier = allocator::kLatestGoal - 1;
 
 Checkpoint::Prealloc kept(const state::Prealloc& pa, bool serves) {
@@ -100,8 +100,8 @@ void keep_groups(FsState& state, Checkpoint& out) {
   if (state::has_tree(out.index)) out.tree = state.tree_shape();
 }
 
-// Keeps the goals that a request made now may find: all goals except those that another search has
-// certainly replaced (Dictation::goes_on_from).
+// Keeps the stream goals that a request at this moment may find: all goals except those that
+// another search has certainly replaced (Dictation::goes_on_from).
 void keep_streams(const StreamGoals& goals, const Spans& spans, Checkpoint& out) {
   out.streams.resize(goals.streams());
   for (std::size_t stream = 0; stream < goals.streams(); ++stream) {
@@ -289,7 +289,7 @@ void restore_freed(const Checkpoint& from, FsState& state) {
   state.own_freed().restore(entries, from.freed_shapes);
 }
 
-// Restores the order of the lists, and marks the groups that have moved.
+// Restores the order of the lists. Marks the groups that had joined their list since the start.
 void arrange(state::OrderLists which, const std::vector<std::vector<Checkpoint::Listed>>& lists,
              bool Group::*moved, FsState& state) {
   std::vector<std::uint32_t> rank(state.group_count(), UINT32_MAX);

@@ -23,10 +23,10 @@ namespace e4r::replay {
 class OrderSearch;
 
 // The in-memory state of a run that follows a mounted file system, at one moment. It contains
-// everything on which later decisions depend, except the bitmaps. These are in a start image of the
-// same moment, as they would be on disk (FsState::settled_words). At that moment, no allocation or
-// commit is in progress, and every group is loaded. A run that begins with the checkpoint and the
-// image makes the same decisions as the original run.
+// everything on which later decisions depend, except the bitmaps. A start image of the same moment
+// contains the bitmaps, as they would be on disk (FsState::settled_words). At that moment, no
+// allocation or commit is in progress, and every group is loaded. A run that begins with the
+// checkpoint and the image makes the same decisions as the original run.
 struct Checkpoint {
   struct Prealloc {
     state::Prealloc::Kind kind = state::Prealloc::Kind::inode;
@@ -56,11 +56,12 @@ struct Checkpoint {
 
   // The preallocations of each owner are in the order of its list.
   std::vector<Prealloc> preallocs;
-  // The extents freed by the running transaction, in list order. Each counts as one event, so the
-  // events of a trace that begins here are numbered from the next number on.
+  // The extents freed by the running transaction, in list order. A trace that begins here counts
+  // them as its first events, so its first recorded event has the number freed.size() + 1.
   std::vector<Freed> freed;
   std::unordered_map<std::uint32_t, state::TreeShape> freed_shapes;  // by group
-  // The index of groups, and its lists by order. The lists are empty if the index has none.
+  // The kind of the index of groups, and its lists by order, which are empty if that kind has no
+  // lists.
   state::GroupIndex index = state::GroupIndex::none;
   std::vector<std::vector<Listed>> largest, average;
   state::TreeShape tree;
@@ -75,8 +76,8 @@ struct Checkpoint {
   std::uint64_t trials = 0;                 // trials that OrderSearch may still make
   std::vector<File> files;
 
-  // Takes a checkpoint between two operations of a run. An Error if an allocation, a commit or a
-  // discard is in progress. `freeing_data` are the threads whose last ext4_free_blocks freed a
+  // Takes a checkpoint between two operations of a run. Returns an Error if an allocation, a commit
+  // or a discard is in progress. `freeing_data` are the threads whose last ext4_free_blocks freed a
   // regular file's data.
   [[nodiscard]] static Result<Checkpoint> take(OrderSearch& run,
                                                std::vector<std::uint32_t> freeing_data);
@@ -85,8 +86,8 @@ struct Checkpoint {
   // The latest goal of each stream that has one.
   [[nodiscard]] std::vector<allocator::PlantedStreamGoal> latest_streams() const;
   // Restores the state of a model that was made from the start image and whose groups are loaded.
-  // The checkpoint must have passed check(). If the model has a different index of groups, its
-  // lists get ascending order.
+  // The checkpoint must have passed check(). If the model has another kind of index, its lists are
+  // in ascending order of groups.
   void put_into(allocator::Model& model) const;
 
   // Formats the checkpoint as captures store it (docs/capture-format.md). `keep_file` says whether
@@ -99,7 +100,7 @@ struct Checkpoint {
     return text_with(kept);
   }
   [[nodiscard]] std::string text() const { return text_with(files); }
-  // Parses text(). The Error gives the line.
+  // Parses the output of text(). The Error names the line.
   [[nodiscard]] static Result<Checkpoint> parse(std::string_view text);
 
  private:

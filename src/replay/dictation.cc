@@ -37,8 +37,9 @@ allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
   return has_prealloc ? allocator::Mode::unknown : allocator::Mode::group;
 }
 
-// Whether normalisation produced the recorded goal. If the goal was trimmed, its original length
-// follows from the position of the result.
+// Whether normalisation produced the recorded goal. If the goal was trimmed and its full length was
+// not recorded, checks the file block of the preallocation that the result became instead of the
+// length.
 bool Dictation::fits(const allocator::Search& search, const Normalized& normalized) const {
   const Extent& goal = normalized.goal;
   const std::uint32_t len = recorded_.goal.len;
@@ -77,9 +78,9 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
   return fallback.value_or(likely);
 }
 
-// A search reads the stream goal after its request. Before its closing event, it sets the goal to
-// the place where it took its clusters. So it may have read any goal that was not certainly
-// replaced by another search before the request.
+// Finds the stream goal that this search read, and returns the number of the request that set it. A
+// search reads the goal at some time after its request, and replaces it before its closing event.
+// So it may have read any goal that no other search had certainly replaced before the request.
 std::uint64_t Dictation::goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
   const trace::RecordedExtent& goal = op_.closing.goal;
   const auto start = static_cast<std::uint32_t>(goal.start);

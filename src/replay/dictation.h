@@ -38,7 +38,8 @@ class Dictation : public allocator::Guide {
   // The arguments must outlive the object. `op` must be a closed allocation.
   Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans);
 
-  // If a preallocation served the request and the inode has none, it was a group preallocation.
+  // Returns `by_size` for a search. For a preallocation hit, returns Mode::group if the inode has
+  // no preallocation, otherwise Mode::unknown.
   allocator::Mode mode(allocator::Mode by_size, bool has_prealloc) override;
   // The first size step that yields the recorded goal and leads to the recorded extent; `likely` if
   // no step does.
@@ -53,9 +54,9 @@ class Dictation : public allocator::Guide {
 
   // Whether the recorded result replaced the model's.
   [[nodiscard]] bool forced() const { return forced_; }
-  // Set if forced() and the recorded criterion takes groups from order lists: the lists on which
-  // the recorded group comes after the model's group. Only lists count on which both groups have
-  // been since the start.
+  // If forced() and the recorded criterion takes groups from order lists: the lists on which the
+  // model has the recorded group after its own choice. nullopt unless both groups have been on the
+  // same list since the start.
   [[nodiscard]] std::optional<state::OrderLists> behind_on() const {
     return forced_ ? behind_on_ : std::nullopt;
   }
@@ -72,7 +73,7 @@ class Dictation : public allocator::Guide {
   const allocator::Allocator& allocator_;
   const Spans& spans_;
   allocator::Choice recorded_;
-  // The goal was trimmed, and its length after normalisation was not recorded.
+  // Whether the goal was trimmed and its length after normalisation was not recorded.
   bool hides_goal_;
   bool forced_ = false;
   std::optional<state::OrderLists> behind_on_;

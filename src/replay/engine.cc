@@ -11,7 +11,7 @@
 namespace e4r::replay {
 namespace {
 
-// Adds to the decider's Error the number of the last recorded decision. The decision itself failed,
+// Adds the number of the last recorded decision to the decider's Error. Either that decision failed
 // or an operation after it.
 Status told_where(const Status& status, std::uint64_t decision) {
   if (status.ok() || decision == 0 || status.error().message == "stopped") return status;
@@ -156,7 +156,8 @@ void Engine::on_commit(const Op& op) {
   if (!trace_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
 }
 
-// FITRIM sends the runs that are free when it reaches the group.
+// Handles the event with which FITRIM reaches a group. FITRIM discards the runs that are free at
+// that moment.
 void Engine::on_trim(const Op& op) {
   if (trace_.trims.empty()) {
     live_trim_ = op;
@@ -180,8 +181,9 @@ void Engine::on_trim(const Op& op) {
   if (!trim.done) trimming_.emplace(op.request, trimming);
 }
 
-// The model sends one run for each recorded run. In a live run, only this one range of the FITRIM
-// is known, and it exists only in the recorded layout.
+// Handles a recorded discard of a FITRIM. The model discards one run for each recorded run. In a
+// live run (`trims` is empty), only this one range of the FITRIM is known, and it exists only in
+// the recorded layout.
 void Engine::on_discard_of_trim(const Op& op) {
   if (trace_.trims.empty() && discards_for_one() == allocator::Discards::kAll)
     return trim_alike(op);
@@ -202,9 +204,10 @@ void Engine::on_discard_of_trim(const Op& op) {
   decider_->trim(trimming.trim, 1);
 }
 
-// A live run with another layout does not know the FITRIM's minlen in advance. It sends all runs of
-// the group that are at least as long as the recorded run. When a shorter recorded run follows, it
-// sends the runs that are at least that long.
+// Handles a recorded discard of a FITRIM in a live run with its own layout. The FITRIM's minlen is
+// not known in advance. So the model discards all runs of the group that are at least as long as
+// the recorded run. When a shorter recorded run follows, it discards the runs that are at least
+// that long.
 void Engine::trim_alike(const Op& op) {
   const std::uint64_t length = std::max<std::uint64_t>(op.count, 1);
   if (live_trim_.request != op.request || length >= live_minlen_) return;
@@ -219,8 +222,9 @@ void Engine::trim_alike(const Op& op) {
   decider_->trim(trim, allocator::Discards::kAll);
 }
 
-// Called when a trim, or the worker (0), has given back the range that it sent last. After the last
-// recorded run, the model sends all remaining runs.
+// Called when the sender `by` has given back the range that it last discarded. `by` is the number
+// of a trim, or 0 for the worker. After the last recorded run of a trim, the model discards all
+// remaining runs.
 void Engine::end_discard(std::uint64_t by) {
   if (discards_for_one() == allocator::Discards::kAll) return;
   if (by == 0) {
@@ -234,9 +238,10 @@ void Engine::end_discard(std::uint64_t by) {
   if (last) trimming_.erase(found);
 }
 
-// Handles a recorded discard. A free that takes effect at once sends its own discard. If the worker
-// has nothing to send, the discard belongs to a FITRIM whose ext4_trim_all_free is missing from the
-// trace. A replay with its own extents cannot distinguish the worker from such a FITRIM.
+// Handles a recorded discard. A free that takes effect at once discards its own clusters, so its
+// recorded discard needs no further action. If the worker has nothing to send, the discard belongs
+// to a FITRIM whose ext4_trim_all_free is missing from the trace. A replay with its own extents
+// cannot distinguish the worker from such a FITRIM.
 void Engine::on_discard(const Op& op) {
   recorded_discards_.add(geometry().to_blocks(op.count));
   if (op.request != 0) return on_discard_of_trim(op);

@@ -22,7 +22,7 @@
 
 namespace e4r::replay {
 
-// Facts from the whole trace that the first operation already needs.
+// Facts about the whole trace that are needed before its first operation.
 struct TraceFacts {
   bool warm = false;  // the file system had been mounted for a while before the trace
   // The file system's state in memory before the trace, or null if unknown. Must outlive the
@@ -55,9 +55,9 @@ class Engine {
   virtual Status advance(const Op& op);
   virtual Status end(const OpReader& ops);
 
-  // For callers that order the operations themselves, instead of run(). step() handles one
-  // operation that Intake has admitted; finish() ends the run after the last one. The Error is the
-  // decider's.
+  // Callers that order the operations themselves use these functions instead of run(). step()
+  // handles one operation that Intake has admitted; finish() ends the run after the last one. The
+  // Error is the decider's.
   Status step(const Op& op);
   Status finish();
   // Calls `progress` at intervals during a run. If it returns false, the run ends with the Error
@@ -65,12 +65,11 @@ class Engine {
   void report_to(std::function<bool(std::uint64_t events)> progress) {
     progress_ = std::move(progress);
   }
-  // Acts as a read of mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1) and
-  // shows the buddies of groups that were not loaded before.
+  // Loads every group, as a read of mb_groups does (ext4_mb_seq_groups_show, Linux 6.1).
   void load_all_groups();
-  // From now on, the locality group of `cpu` serves requests, or that of the recorded CPU if `cpu`
-  // is empty. `held` are the locks that other CPUs hold during the requests, or null. It must
-  // outlive the requests.
+  // Serves further requests from the locality group of `cpu`, or of the recorded CPU if `cpu` is
+  // empty. `held` lists the locks that other CPUs hold during the requests. It may be null, and
+  // must outlive the requests.
   void serve_on(std::optional<std::uint16_t> cpu, const allocator::HeldLocks* held = nullptr) {
     cpu_ = cpu;
     held_ = held;
@@ -133,13 +132,13 @@ class Engine {
   virtual void decide(const Op& op) = 0;
   // Called when the recorded kernel freed the range.
   virtual void free(const Op& op, const BlockRange& range) = 0;
-  // Called when a file was deleted that, in the replay, still owned these ranges. The recorded
-  // kernel did not free them.
+  // Called when a file was deleted that still owned these ranges in the replay. The recorded kernel
+  // did not free them.
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
   // How many discards the worker sends for each recorded discard.
   [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
-  // Whether the FITRIM call also sends runs of groups that are marked as trimmed. `from_this` says
-  // that it has sent runs from such a group.
+  // Whether the FITRIM call also discards runs of groups that are already marked as trimmed.
+  // `from_this` is true if the recorded call did so in the current group.
   virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
 
   // ---- Used by the driver.
@@ -206,8 +205,8 @@ class Engine {
   std::vector<BlockRange> scratch_;
   allocator::DiscardCounts recorded_discards_;
   Op last_free_;  // used only on a mount with discard
-  // The work of a FITRIM call in one group. `trim` is the rest of that work, `recorded` the number
-  // of runs that the recorded call has yet to send.
+  // A FITRIM call's work in one group. `trim` is the work that remains, `recorded` the number of
+  // runs that the recorded call has yet to discard.
   struct Trimming {
     allocator::Trim trim;
     std::uint64_t recorded = 0;

@@ -44,12 +44,12 @@ class Explanation : public allocator::SearchObserver {
   void flush_refused();
 
   std::string text_;
-  // Consecutive groups that were refused for the same reason.
+  // The number of consecutive groups that were refused, and the reason that they share.
   allocator::Refusal reason_ = allocator::Refusal::none;
   std::uint32_t refused_ = 0;
   std::uint32_t first_refused_ = 0, last_refused_ = 0;
   std::string detail_;
-  // Extents of the group being scanned.
+  // The number of extents examined in the group being scanned, and their lengths.
   std::uint32_t measured_ = 0;
   std::uint32_t shortest_ = 0, longest_ = 0;
   std::string best_;

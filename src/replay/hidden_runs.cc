@@ -22,8 +22,8 @@ namespace bitmap = state::bitmap;
 
 using Counts = GroupCounts;
 
-// A hash of Counts. The key of a sum is the sum of the keys, so a matching pair of pieces can be
-// found by their keys. Different Counts may have the same key.
+// A hash of Counts. The key of a sum is the sum of the keys, so two pieces that together explain
+// the counters can be found by their keys. Different Counts may have the same key.
 using Key = std::uint64_t;
 
 Key key_of(const Counts& c) {
@@ -57,7 +57,7 @@ class RunSearch {
         evidence_(evidence),
         wanted_(replay::counts_of(shown)),
         middle_step_(cpu_prealloc(geometry)) {
-    // The bitmap already explains a part that contains clusters in use.
+    // A range that contains clusters in use in the bitmap needs no further explanation.
     std::erase_if(evidence_.not_all_free, [&](const ClusterRange& part) {
       return !bitmap::all_clear(words, part.first, part.count);
     });
@@ -105,8 +105,8 @@ class RunSearch {
    public:
     void take(const Rank& rank, std::vector<ClusterRange> runs) {
       if (!wants(rank)) return;
-      // If ranks are equal and the first runs are equal, the answer whose second run is lower comes
-      // first. Otherwise the answer found first does.
+      // Of two answers with equal ranks and equal first runs, the one whose second run is lower
+      // comes first. Other answers with equal ranks are in the order in which they were found.
       const auto is_behind = [&](const Answer& other) {
         const bool is_lower = runs.size() == 2 && other.runs.size() == 2 &&
                               runs[0] == other.runs[0] && runs[1].first < other.runs[1].first;
@@ -137,8 +137,8 @@ class RunSearch {
     std::vector<Answer> answers_;
   };
 
-  // Whether the trace contains evidence about the group. In other groups, no decision depends on
-  // the position of hidden runs.
+  // Whether the trace contains evidence about the group. Without such evidence, no decision depends
+  // on the position of the group's hidden runs.
   [[nodiscard]] bool is_seen() const {
     return !evidence_.not_all_free.empty() ||
            std::ranges::any_of(evidence_.known_free, [](std::uint64_t word) { return word != 0; });
@@ -184,7 +184,7 @@ class RunSearch {
   [[nodiscard]] std::uint32_t alignment(std::uint32_t of, const ClusterRange& piece) const {
     const ClusterRange& run = free_runs_[of];
     if (piece.count == run.count) return 31;
-    // All ends with free clusters on both sides have the same rank.
+    // All pieces with free clusters on both sides get the same alignment.
     const bool amid = piece.first > run.first && piece.end() < run.end();
     return static_cast<std::uint32_t>(std::countr_zero(amid ? middle_step_ : piece.end()));
   }
@@ -212,7 +212,7 @@ class RunSearch {
            bitmap::all_clear(evidence_.known_free, run.first, run.count);
   }
 
-  // Calls `look` with the multiples of a step within a free run.
+  // Calls `look` with each multiple of `step` inside a free run.
   template <typename Look>
   void for_each_end(const ClusterRange& run, std::uint32_t step, Look&& look) const {
     for (std::uint32_t end = (run.first / step + 1) * step; end < run.end(); end += step) look(end);
@@ -236,7 +236,7 @@ class RunSearch {
     return out;
   }
 
-  // `key` is the key of the counters that the rest of the free run has without the piece.
+  // `key` is the key of the free run's counters without the piece.
   void add(std::uint32_t of, const ClusterRange& piece, Key key, std::vector<Piece>& out) const {
     if (can_be_hidden(piece)) out.push_back({of, piece, alignment(of, piece), key - keys_[of]});
   }
@@ -258,7 +258,7 @@ class RunSearch {
   // Adds the pieces that may follow a deleted file.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    // The key of the first `len` clusters of the run, by `len`.
+    // The key of the first `len` clusters of the run, indexed by `len`.
     std::vector<Key> before(run.count);
     for (std::uint32_t len = 1; len < run.count; ++len)
       before[len] = key_of_run(run.first, run.first + len);
@@ -353,8 +353,8 @@ class RunSearch {
   }
 
   // Whether two pieces of `count` and `other` clusters in the middle of a free run can produce the
-  // change. They produce the same small chunks in every whole step of the run, so most lengths can
-  // be rejected without trying each position.
+  // change. Such a piece produces the same small chunks in every whole step of the run, so most
+  // lengths can be rejected without trying each position.
   [[nodiscard]] bool could_be_amid(const ClusterRange& run, const Counts& missing,
                                    std::uint32_t count, std::uint32_t other) const {
     const std::uint32_t first_step = (run.first + middle_step_ - 1) / middle_step_ * middle_step_;

@@ -23,8 +23,8 @@ struct HiddenRuns {
 };
 
 // The default size of a CPU's preallocation, in clusters: 512 blocks, but at least 32 clusters
-// (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init). Unless mb_group_prealloc is changed, it is cut
-// from a chunk of that size.
+// (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init). Unless mb_group_prealloc has been changed, each
+// preallocation is cut from a chunk of that size.
 [[nodiscard]] inline std::uint32_t cpu_prealloc(const Geometry& geometry) {
   return std::max(512u >> geometry.cluster_bits, 32u);
 }
@@ -37,15 +37,15 @@ struct FreeEvidence {
   std::vector<ClusterRange> not_all_free;
 };
 
-// Looks for one or two runs of clusters that explain the given counters: if they are marked as in
-// use, the bitmap has these counters. Each run lies in a free run, at its beginning or at its end.
-// If the file before it was deleted, it may also lie in the middle. It then ends at a multiple of
-// the size of a CPU's preallocation (512 blocks). No run contains clusters that are known to be
-// free. The best answer touches the most ranges of `not_all_free`. Among those, an answer with one
-// run is better. Among those, the one whose ends are aligned to the largest power of two is better,
-// because preallocations are cut in that way. If two runs do not explain the counters,
-// preallocations of several CPUs may (hidden_tails.h). Counters that exceed the group's clusters
-// have no answer.
+// Looks for one or two runs of clusters that explain the given counters: once they are marked as in
+// use, the bitmap has these counters. Each run is at the beginning or at the end of a free run. If
+// the file before it was deleted, it may also be in the middle, where it ends at a multiple of the
+// size of a CPU's preallocation (512 blocks). No run contains clusters that are known to be free.
+// Answers are ranked by the number of ranges of `not_all_free` that they touch, the highest number
+// first. Of answers with the same number, one with a single run is better. After that, the answer
+// whose ends are aligned to the largest power of two is better, because preallocations are cut from
+// aligned chunks. If no two runs explain the counters, preallocations of several CPUs may
+// (hidden_tails.h). Finds no answer if the counters exceed the group's clusters.
 [[nodiscard]] HiddenRuns find_hidden_runs(const Geometry& geometry, state::bitmap::ConstWords words,
                                           const state::MbGroup& shown,
                                           const FreeEvidence& evidence = {});

@@ -15,8 +15,8 @@ namespace {
 
 namespace bitmap = state::bitmap;
 
-// A step is an aligned part of the group. It has cpu_prealloc() clusters, the last of which may be
-// hidden. Cluster numbers count from the beginning of the step.
+// A step is an aligned part of the group. It has cpu_prealloc() clusters, and its last clusters may
+// be hidden. Cluster numbers count from the beginning of the step.
 struct Step {
   std::uint32_t start = 0;                // first cluster of the step, in the group
   std::uint32_t free_from = 0;            // the clusters from here to the end are free on disk
@@ -28,10 +28,10 @@ struct Step {
   bool has_parted = false;  // `chosen` already differs from `free_from`
 };
 
-// In a step with hidden clusters, the buddy keeps the free clusters before them in chunks smaller
-// than the step. So the counters of the small orders are sums over the steps, and they determine
-// the bits of the first hidden clusters. The counters of the large orders depend only on which
-// steps are entirely free.
+// Finds steps with hidden clusters that explain a group's counters. In such a step, the buddy keeps
+// the free clusters before the hidden ones in chunks smaller than the step. So the counters of the
+// small orders are sums over the steps, and they determine the bits of each step's first hidden
+// cluster. The counters of the large orders depend only on which steps are entirely free.
 class TailSearch {
  public:
   TailSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown,
@@ -106,7 +106,7 @@ class TailSearch {
 
   bool try_steps(const std::vector<std::size_t>& taken) {
     if (taken.empty()) return false;
-    // The bitmap in which the last free clusters of all taken steps are in use.
+    // Marks the free clusters at the end of all taken steps as in use.
     std::vector<std::uint64_t> words = words_;
     for (const std::size_t i : taken)
       bitmap::set_range(words, steps_[i].start + steps_[i].free_from, size_ - steps_[i].free_from);
@@ -125,8 +125,8 @@ class TailSearch {
     return choose_bits(orders_, 0);
   }
 
-  // Each chosen step has a first hidden cluster. Chooses bit `order - 1` of it for every step from
-  // index `at` on. Then chooses the lower bits for all steps.
+  // Chooses the first hidden cluster of each chosen step, bit by bit. For the steps from index `at`
+  // on, chooses bit `order - 1`. Then chooses the lower bits for all steps.
   bool choose_bits(std::uint32_t order, std::size_t at) {
     if (++tries_ > kMostTries) return false;
     if (order == 0) return add_if_answer();
@@ -142,8 +142,8 @@ class TailSearch {
     return false;
   }
 
-  // Returns false if no first hidden cluster has this bit, or if it would produce more chunks than
-  // are missing.
+  // Chooses bit `k` of a step's first hidden cluster. Returns false if that leads out of the step's
+  // bounds, or if it would produce more chunks than are missing.
   bool choose_bit(Step& step, std::uint32_t k, bool bit) {
     const std::uint32_t size = 1u << k;
     if (bit) step.chosen |= size;
@@ -151,8 +151,8 @@ class TailSearch {
     if (!bit) return true;
     if (step.has_parted) return --missing_[k] >= 0;
     if ((step.free_from & size) != 0) return true;
-    // The first hidden cluster now lies after `free_from`, so all clusters up to `chosen` stay
-    // free.
+    // The first hidden cluster is now certainly after `free_from`, so all clusters up to `chosen`
+    // stay free.
     step.has_parted = true;
     const GroupCounts between =
         counts_of(geometry_, {step.free_from, step.chosen - step.free_from});

@@ -109,7 +109,8 @@ bool Intake::allocation(Op& op) {
   return true;
 }
 
-// Checks the answer: whole clusters of the result, at most as many as requested.
+// Checks that the answer consists of whole clusters of the result, and that it has no more than
+// were requested.
 void Intake::answer(Op& op) {
   const trace::RecordedExtent& result = op.closing.result;
   const std::uint64_t first =
@@ -172,7 +173,7 @@ bool Fit::no_inode(std::uint64_t number) {
   return false;
 }
 
-// Checks the start of an extent. Intake checks that the extent ends in its group, and refuses
+// Checks where an extent starts. Intake checks that the extent ends in its group, and refuses
 // impossible numbers.
 bool Fit::place(const RecordedExtent& extent) {
   if (!group(extent.group)) return false;

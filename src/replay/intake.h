@@ -18,7 +18,8 @@
 
 namespace e4r::replay {
 
-// Counts of the statements in a trace that cannot be true. The replay does not apply them.
+// The numbers of statements in a trace that cannot be true, such as a range outside the image. The
+// replay does not apply such statements.
 struct Contradictions {
   std::uint64_t outside = 0;       // ranges, groups or blocks outside the image
   std::uint64_t inodes = 0;        // operations on inode 0
@@ -41,7 +42,8 @@ struct ContradictionInfo {
 };
 [[nodiscard]] std::span<const ContradictionInfo> contradiction_table();
 
-// For example, "operations on inode 0: 1, frees of clusters not in use: 2 (the first at event 17)".
+// Returns, for example, "operations on inode 0: 1, frees of clusters not in use: 2 (the first at
+// event 17)".
 [[nodiscard]] std::string describe(const Contradictions& contradictions);
 
 // Checks every operation of a trace before it is applied to the state. An admitted operation names
@@ -148,7 +150,7 @@ class OpReader {
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<const Op*> next();
 
-  // Whether operations wait for later events.
+  // Whether operations are held back until later events have been read.
   [[nodiscard]] bool holds_back() const { return stream_.holds_back() || !held_.empty(); }
   // Contradictions in the trace, and the number of allocations without an answer. Complete once
   // next() has returned null.

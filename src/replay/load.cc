@@ -6,8 +6,8 @@
 namespace e4r::replay {
 namespace {
 
-// The stripe in blocks, or 0: the superblock's stripe width, else its stride, if it fits in a group
-// (ext4_get_stripe_size, Linux 6.1).
+// Returns the stripe in blocks: the superblock's stripe width if it fits in a group, else its
+// stride if that fits, else 0 (ext4_get_stripe_size, Linux 6.1).
 std::uint32_t stripe_of(const image::SuperblockInfo& g) {
   std::uint32_t stripe = 0;
   if (g.stripe_width != 0 && g.stripe_width <= g.blocks_per_group)
@@ -17,7 +17,7 @@ std::uint32_t stripe_of(const image::SuperblockInfo& g) {
   return stripe <= 1 ? 0 : stripe;
 }
 
-// The part of the superblock that determines how the file system is mounted.
+// The geometry and the mount options that the superblock determines.
 state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
   state::MountedGeometry out{static_cast<const Geometry&>(g)};
   out.stripe = stripe_of(g);

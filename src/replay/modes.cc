@@ -94,8 +94,8 @@ void Follow::forget_inputs() {
   learnt_.clear();
 }
 
-// Both searches took the first group of a list, so the kernel's group came before the model's on
-// that list.
+// The kernel and the model each took the first group of a list, so the kernel's group came before
+// the model's on that list.
 void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
       own.criterion != op.closing.criterion)
@@ -105,7 +105,7 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own, state::Or
   model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
 }
 
-// One group from which the call sent marked runs proves that it does so in all groups.
+// If the call discarded runs of one group that was marked as trimmed, it does so in all groups.
 bool Follow::trims_again(std::uint32_t call, bool from_this) {
   std::vector<std::uint32_t>& again = inputs_.trims_again;
   const auto at = std::ranges::lower_bound(again, call);
@@ -148,8 +148,8 @@ void WhatIf::note(const Op& op, const allocator::Request& request,
   first = false;
 }
 
-// Serves as many metadata blocks as the recorded request got. The trace will free only that many,
-// so any further blocks are given back at once.
+// Allocates as many metadata blocks as the recorded request got. The trace will free only that
+// many, so any further blocks are given back at once.
 void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   const Geometry& geometry = this->geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
@@ -183,7 +183,8 @@ void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
   request.goal = request.left_block + (at - request.left_logical);
 }
 
-// Serves the file range that the recorded request got, with as many requests as are needed.
+// Allocates blocks for the file range that the recorded request got, with as many requests as that
+// takes.
 void WhatIf::place_data(const Op& op, allocator::Request& request) {
   const Geometry& geometry = this->geometry();
   const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);

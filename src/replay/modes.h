@@ -71,8 +71,8 @@ class Follow : public Engine {
   // Call it at intervals in a run without an end.
   void forget_inputs();
   static constexpr std::size_t kInputsKept = 65536;
-  // The order of groups on lists of a warm file system, as far as decisions have shown it. The
-  // model's lists have already been corrected.
+  // The order of groups on the lists of a warm file system (one that was mounted before the trace),
+  // as far as decisions have shown it. The model's lists have already been corrected.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
 
   [[nodiscard]] allocator::Model& model() { return model_; }
@@ -80,8 +80,8 @@ class Follow : public Engine {
   [[nodiscard]] const Spans& spans() const { return spans_; }
 
  protected:
-  // Whether the allocation, if decided now, would have the recorded outcome. nullopt if the policy
-  // itself would load groups. Changes nothing.
+  // Whether the allocation, if decided now, would have the recorded outcome. nullopt if deciding it
+  // would make the policy itself load groups. Changes nothing.
   [[nodiscard]] std::optional<bool> would_agree(const Op& op);
 
  private:
@@ -104,8 +104,8 @@ class Follow : public Engine {
   std::vector<BlockRange> freed_;  // scratch
 };
 
-// Makes its own decisions from start to end. They show which blocks the same files would have got.
-// Requests and frees are translated from the recorded layout to the replay's.
+// Makes its own decisions from start to end. These decisions show which blocks the same files would
+// have got. Requests and frees are translated from the recorded layout to the replay's.
 class WhatIf : public Engine {
  public:
   // `inputs` comes from a Follow of the same trace and must outlive the run.
@@ -118,8 +118,8 @@ class WhatIf : public Engine {
   // earlier request has already served it.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
-  // The replay's layout has other extents than the recorded one, so the worker sends everything
-  // that commits have returned.
+  // The replay's extents differ from the recorded ones, so the worker sends everything that commits
+  // have returned.
   [[nodiscard]] std::uint64_t discards_for_one() const override {
     return allocator::Discards::kAll;
   }

@@ -126,8 +126,8 @@ void OpStream::on_load(const Event& event) {
   }
 }
 
-// The ext4_discard_blocks events of the thread follow. The thread may load the group's bitmaps
-// again in between.
+// The thread's ext4_discard_blocks events follow this event. The thread may load the group's
+// bitmaps again in between.
 void OpStream::on_trim(const Event& event) {
   Discarding& thread = discarding_thread(event);
   Op& op = push(Op::Kind::trim_group, event);
@@ -344,7 +344,7 @@ void OpStream::forget_old_frees() {
 // Whether another thread freed part of the result after the request.
 bool OpStream::was_freed_since(const Op& op, const trace::RecordedExtent& result) const {
   const std::int64_t end = std::int64_t{result.start} + result.len;
-  // A commit that began before the request may also have returned the blocks before the request.
+  // The commit may have returned the blocks even before the request if it began before the request.
   const auto may_be_before = [&op](const Freed& freed) {
     return freed.commit_began != 0 && freed.commit_began < op.ordinal;
   };
@@ -442,7 +442,7 @@ void OpStream::on_answer(const Event& event) {
 Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
                         const TraceStart& start, const Schedule& schedule) {
   OpList out;
-  // Contradictions are dropped here; a replay of the trace reports them.
+  // Contradictions are not reported here; every replay of the trace reports them.
   OpReader ops(events, geometry, start, schedule);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());

@@ -27,7 +27,7 @@ class NumberedQueue {
   // The number that the next element will get.
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
-  // The element with that number, the first and the last element. They must exist.
+  // Returns the element with that number, the first or the last element. The element must exist.
   [[nodiscard]] T& operator[](std::uint64_t number) { return ring_[number & (ring_.size() - 1)]; }
   [[nodiscard]] T& front() { return (*this)[first_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
@@ -186,7 +186,7 @@ struct Op {
   std::uint64_t answered_ns = 0;  // time of the answer
   std::uint32_t len = 0;          // clusters handed out
   // The first file block of the inode preallocation that the search's result became; nullopt if it
-  // became none.
+  // did not become one.
   std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
@@ -238,7 +238,7 @@ class OpStream {
 
   // Whether an allocation has no answer yet. next() then returns no later operation.
   [[nodiscard]] bool holds_back() const { return !open_.empty(); }
-  // The number of allocations without an answer in the trace. They are left out.
+  // The number of allocations that the trace does not answer. next() skips them.
   [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
   // The number of closing events and answers without a request, and the number of the first such
   // event.
@@ -247,7 +247,7 @@ class OpStream {
 
  private:
   // Freed clusters. They can be allocated once the transaction is on disk. Without a journal, and
-  // with data=writeback for data of files, they can be allocated at once.
+  // with data=writeback if they held data of files, they can be allocated at once.
   struct Freed {
     std::uint64_t ordinal = 0;
     std::uint32_t pid = 0;

@@ -21,8 +21,8 @@ constexpr int kMostUndone = 3;
 // How many trials each decision adds to the search's budget. The budget bounds the time for a trace
 // in which many allocations overlap and no order fits.
 constexpr std::uint64_t kTrialsPerDecision = 32;
-// How often each entry of a commit may be given back in a trial. This bounds the time for a trace
-// in which no order fits.
+// How often, on average, each freed extent of a commit may be given back in trials. This bounds the
+// time for a trace in which no order fits.
 constexpr std::uint64_t kTriesPerEntry = 8;
 
 bool asks(const Op& op) {
@@ -64,7 +64,7 @@ class Trial {
     if (tree_) state_.set_tree(*tree_);
   }
 
-  // Returns false if the clusters are not all in use.
+  // Frees the clusters. Returns false if some of them are not in use.
   bool give(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
     Change change = change_of(group, start, count);
     change.given = true;
@@ -73,7 +73,7 @@ class Trial {
     return true;
   }
   bool give(const Freed& entry) { return give(entry.group, entry.start, entry.count); }
-  // All of the clusters must be free.
+  // Takes the clusters, which must all be free.
   void take(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
     changes_.push_back(change_of(group, start, count));
     (void)state_.take(state_.group(group), start, count);
@@ -259,9 +259,9 @@ void OrderSearch::note_missing(const Op& op) {
   progress_.add_missing(now_, entries[low].freed_at);
 }
 
-// Finds how many extents the commit in progress must at least have returned to make the recorded
-// outcome possible. Returns the event up to which these extents were freed. First tries the points
-// after entries of the groups that the decision names, then the points after all entries.
+// Finds the smallest number of extents that the commit in progress must have returned to make the
+// recorded outcome possible. Returns the event up to which these extents were freed. First tries
+// only those numbers whose last extent is in a group that the decision names, then all numbers.
 std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op) {
   const std::optional<std::uint64_t> found = find_commit(op, [&](const Freed& entry) {
     return entry.group == op.closing.result.group || entry.group == op.closing.goal.group;

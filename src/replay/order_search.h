@@ -44,11 +44,11 @@ class OrderSearch final : public Follow {
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
 
-  // The order found so far. This run decided some allocations before it found their places. Another
-  // Follow can use the found order from the beginning.
+  // The order found so far. This run itself decided some allocations before it found their places.
+  // A later Follow can use the order from the beginning.
   [[nodiscard]] const Schedule& found() const { return found_; }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
-  // Forgets the order found so far. For a run without an end that does not need it.
+  // Forgets the order found so far. A run without an end calls it if it does not need the order.
   void forget_order() {
     found_ = {};
     progress_ = {};
@@ -59,7 +59,7 @@ class OrderSearch final : public Follow {
   [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
 
  private:
-  // A decided allocation. Later ones may belong before it.
+  // A decided allocation. Allocations that are decided later may belong before it.
   struct Placed {
     Op op;
     state::FsState::GroupPlace before;  // place of its group before it took its clusters
@@ -94,7 +94,7 @@ class OrderSearch final : public Follow {
   std::deque<Placed> placed_;  // recent allocations, in the order of their decisions
   std::uint64_t now_ = 0;      // event number of the last operation
   std::uint64_t trials_left_;  // how many trials the search may still make
-  // How many entries of the commit in progress may still be given back in trials.
+  // How many times extents of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;
 };
 

@@ -19,8 +19,9 @@ class CommitProgress {
   void end(std::uint64_t event) {
     if (!commits_.empty()) commits_.back().end = event;
   }
-  // add_given(): at the event, the commit had returned the extents freed up to event `freed`.
-  // add_missing(): it had not yet returned the extent freed at event `freed`.
+  // add_given() notes that the commit had returned the extents freed up to event `freed` when
+  // `event` happened. add_missing() notes that it had not yet returned the extent freed at event
+  // `freed`.
   void add_given(std::uint64_t event, std::uint64_t freed);
   void add_missing(std::uint64_t event, std::uint64_t freed);
   [[nodiscard]] bool empty() const;
@@ -44,8 +45,8 @@ class CommitProgress {
   std::vector<Commit> commits_;
 };
 
-// The order in which overlapping operations of a trace took effect, where it differs from the order
-// of OpStream. OrderSearch finds it. It is valid for every replay of the trace.
+// The places of overlapping operations of a trace that took effect in another order than that of
+// OpStream. OrderSearch finds them. They are valid for every replay of the trace.
 class Schedule {
  public:
   Schedule() = default;
@@ -77,7 +78,8 @@ class Schedule {
   // Before the allocation takes effect, the committing transaction returns the extents freed up to
   // event `freed`.
   void commit_before(std::uint64_t request, std::uint64_t freed) { commits_[request] = freed; }
-  // 0 if nothing is returned just before the allocation.
+  // The event up to which freed extents are returned just before the allocation; 0 if nothing is
+  // returned.
   [[nodiscard]] std::uint64_t commit_before(std::uint64_t request) const {
     const auto found = commits_.find(request);
     return found == commits_.end() ? 0 : found->second;

@@ -99,7 +99,8 @@ void SearchReasons::on_pass(std::uint32_t group, std::uint32_t count, std::uint3
 
 void SearchReasons::on_scan(const state::Group&, std::uint32_t found) {
   if (lost_) lost_extents_ += found - std::min(found, found_);
-  // A group from an index was considered twice: in the index, and before it was searched.
+  // A group that an index yields is considered twice: in the index, and again before it is
+  // searched.
   if (!lost_ && striped_ && found == found_) add(Reason::unaligned, asked_ ? 2 : 1);
   found_ = found;
 }

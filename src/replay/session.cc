@@ -294,9 +294,9 @@ Status Session::Replays::read_trims() {
   return {};
 }
 
-// The run `alone` makes its own decisions. It makes each one after the run that follows has made
-// the same decision, and uses the inputs that this run found. If an input is not settled by then,
-// `alone` ends, and its result is unknown.
+// The run `follow` follows the recorded kernel. The run `alone` makes its own decisions. It
+// processes each batch of operations after `follow` has processed it, and uses the inputs that
+// `follow` has found. If an input is not settled by then, `alone` ends, and its result is unknown.
 template <class Driver, class... Order>
 Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
                                              const Order&... order) const {
@@ -344,7 +344,8 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
   return out;
 }
 
-// Follows once more. If fewer decisions differ than in `best`, the new run replaces it.
+// Follows once more. Replaces `best` by the new run if fewer decisions differ in it. Returns
+// whether it did so.
 template <class... Order>
 Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
                                        const Order&... order) const {

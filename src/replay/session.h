@@ -39,7 +39,7 @@ struct Run {
   double elapsed_s = 0;  // total time
 };
 
-// Two runs over the same pass of a trace: `run` follows the recorded kernel, `alone` makes its own
+// Two runs in the same pass over a trace: `run` follows the recorded kernel, `alone` makes its own
 // decisions. Neither affects the other.
 struct Followed {
   Run run;
@@ -116,8 +116,8 @@ class Session {
   [[nodiscard]] Result<SideBySide> side_by_side(Setup setup, unsigned writers);
 
   [[nodiscard]] const trace::PackedTrace& trace() const;
-  // The policies that may follow this trace and that the recorded release allows, the latest rules
-  // first. Empty if the release is unknown or no policy stands for it.
+  // The policies that print events as this trace does and stand for the recorded release, the
+  // latest rules first. Empty if the release is unknown or no policy stands for it.
   [[nodiscard]] std::vector<const allocator::Policy*> allowed() const;
   // The warm start as completed by follow(); null before follow().
   [[nodiscard]] const WarmStart* warm() const;

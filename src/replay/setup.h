@@ -30,7 +30,8 @@ struct Setup {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Empty for a run that follows
-  // The writers whose requests interleave freely. Null for one writer, and for a run that follows.
+  // The writers whose requests interleave freely. Null if there is one writer or the run follows
+  // the recorded kernel.
   std::shared_ptr<const FileWriters> writers = nullptr;
   // If not 0: verify that every result lies inside its group and does not overlap metadata, and
   // verify every invariant of the state after each `check_every` operations.

@@ -10,10 +10,11 @@ namespace e4r::replay {
 namespace {
 
 // Small enough that the operations stay in the cache together with an engine's state. Large enough
-// that an engine runs for a while before the next engine's state replaces its state there.
+// that an engine runs for a while before the next engine's state replaces its own state in the
+// cache.
 constexpr std::size_t kOpsAtOnce = 512;
 
-// Reads the next operations; empty at the end.
+// Reads up to kOpsAtOnce operations into `out`, which is empty at the end of the trace.
 Status read_some(OpReader& ops, std::vector<Op>& out) {
   out.clear();
   while (out.size() < kOpsAtOnce) {

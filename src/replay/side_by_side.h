@@ -45,13 +45,13 @@ class SideBySide {
   // Returns the decision number, from 1, of the writer's next request in the trace. If the writer
   // has no request left, does its remaining operations and returns nullopt.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
-  // Does the writer's operations before that request, such as frees. Afterwards the engine's
-  // LockOperations cover only these. The Error is the decider's.
+  // Performs the writer's operations that precede that request, such as frees. Afterwards the
+  // engine's LockOperations cover only these. The Error is the decider's.
   [[nodiscard]] Status prepare(unsigned writer);
   // Calls prepare() if the caller has not, then serves the request on a CPU (by default the
   // recorded one) while other CPUs hold the locks `held`. Afterwards the engine's LockOperations
-  // cover only this request, with one entry for each request that it took. The Error is the
-  // decider's.
+  // cover only this request, with one entry for each allocator request that it needed. The Error is
+  // the decider's.
   [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
                              const allocator::HeldLocks* held = nullptr);
   // Ends the replay after the last request.
@@ -68,8 +68,8 @@ class SideBySide {
     std::vector<Turn> turns;
     std::size_t next = 0;
   };
-  // Does the writer's next operation, after the operations without a file that are recorded before
-  // it.
+  // Performs the writer's next operation, and first the operations without a file that are recorded
+  // before it.
   [[nodiscard]] Status do_next(Writer& writer);
 
   const OpList& ops_;

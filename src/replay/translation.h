@@ -51,15 +51,16 @@ class FileLayout {
 using FileLayouts = boost::unordered_flat_map<std::uint64_t, FileLayout>;
 
 // Assigns files to writers. Each round of new files gives every writer one file, in an order that
-// differs from round to round. In the same order each time, the inode numbers of a writer would
-// have a common remainder, and so would the numbers of their stream goals since 6.17.
+// differs from round to round. If the order were always the same, all inode numbers of one writer
+// would have the same remainder modulo the number of writers. The same would be true of their
+// stream goals, which have been selected by inode number since 6.17.
 class FileWriters {
  public:
   // There must be at least one writer.
   explicit FileWriters(unsigned writers) : count_(writers) {}
   // Assigns the file to a writer, unless that was done before.
   void add(std::uint64_t ino);
-  // The file's writer; the first writer for a file that was not added.
+  // Returns the file's writer, or the first writer if the file was not added.
   [[nodiscard]] unsigned of(std::uint64_t ino) const {
     const auto found = of_.find(ino);
     return found == of_.end() ? 0 : found->second;

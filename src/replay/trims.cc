@@ -75,8 +75,8 @@ class Trims {
   std::vector<std::uint32_t> shortest_;  // length of the shortest run, by call
   std::unordered_map<std::uint32_t, Call> threads_;
   std::unordered_set<std::uint32_t> known_;  // groups that the trace has trimmed or freed in
-  // Indices into trims_ of each group's first trim, unless the trace freed clusters in the group
-  // before.
+  // Indices into trims_: each group's first trim, if the trace had not freed clusters in the group
+  // before it.
   std::unordered_set<std::size_t> first_;
 };
 

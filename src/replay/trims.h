@@ -11,9 +11,9 @@
 namespace e4r::replay {
 
 // The part of a FITRIM call for one group, as recorded: an ext4_trim_all_free event and the
-// ext4_discard_blocks events of its thread that follow. No event has the minlen of the FITRIM. The
-// length of the shortest run that a call sent takes its place, since the call sent all runs of a
-// group that are at least that long.
+// ext4_discard_blocks events of its thread that follow. No event records the FITRIM's minlen. The
+// length of the shortest run that the call discarded is used instead, because the call discarded
+// all runs of a group that were at least that long.
 struct RecordedTrim {
   std::uint32_t call = 0;    // the number of the FITRIM, from 0
   std::uint32_t minlen = 0;  // clusters

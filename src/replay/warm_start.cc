@@ -61,8 +61,8 @@ class Evidence {
 
   // Clusters of preallocations that the trace shows.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
-  // Whether the trace shows any release of a preallocation. If not, a search may have found
-  // clusters that had been in a preallocation at the start.
+  // Whether the trace shows releases of preallocations. If not, clusters that a search found may
+  // have been in a preallocation at the start.
   [[nodiscard]] bool shows_releases() const { return shows_releases_; }
 
   // Evidence from the trace about a group's free clusters at the start.
@@ -115,8 +115,8 @@ class Evidence {
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
   }
-  // A search has found an extent that the trace had not named before. So the extent was not in a
-  // preallocation.
+  // Notes the clusters of an extent that a search found and that no earlier event had named. They
+  // were not in a preallocation.
   void note_free(const trace::RecordedExtent& found) {
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
     const auto whole = span(found.group, found.start, found.len);
@@ -128,9 +128,10 @@ class Evidence {
     }
     if (from < whole.upper()) known_free_.add(Span::right_open(from, whole.upper()));
   }
-  // A closing event shows how the search split the last buddy chunk that it took, and which chunk
-  // that was if it was not split (6.1: mb_mark_used). All clusters of that chunk were free. Its
-  // buddy was not entirely free, since two free buddies would have been one chunk.
+  // Derives which chunks were free from the last buddy chunk that a search took. The closing event
+  // shows how the search split that chunk; if the search took it whole, the result shows the chunk
+  // (6.1: mb_mark_used). All clusters of the chunk were free. Its buddy was not entirely free,
+  // since two free buddies would have been one chunk.
   void note_chunk(const Event& e) {
     const trace::RecordedExtent& found = e.result;
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
@@ -151,7 +152,8 @@ class Evidence {
         is_new(found.group, neighbour.first, neighbour.count))
       add_not_all_free(not_all_free_[found.group], neighbour);
   }
-  // If two chunks overlap, one contains the other, and the smaller one is stronger evidence.
+  // Adds a chunk. If two chunks overlap, one contains the other. Only the smaller one is kept,
+  // because it is stronger evidence.
   static void add_not_all_free(std::vector<ClusterRange>& parts, const ClusterRange& part) {
     const auto is_in = [](const ClusterRange& inner, const ClusterRange& outer) {
       return outer.first <= inner.first && inner.end() <= outer.end();
@@ -212,8 +214,8 @@ class Evidence {
     if (!request.has_inputs) return to_the_right;
     return std::max(to_the_right, geometry_.blocks_of_bytes(request.i_size));
   }
-  // The request that a hit served. The thread may have waited for the preallocations and woken on
-  // another CPU, so the CPU of the hit may differ from the request's.
+  // Returns the request that a preallocation hit served. The thread may have waited for the
+  // preallocations and woken on another CPU, so the CPU of the hit may differ from the request's.
   [[nodiscard]] Asked asked_by(const Event& hit) const {
     const auto asked = asked_.find(hit.pid);
     return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
@@ -249,16 +251,16 @@ class Evidence {
     return kNowhereInFile - geometry_.blocks_per_group;
   }
   [[nodiscard]] bool is_placed(const PlantedPrealloc& pa) const { return pa.logical < nowhere(); }
-  // Whether the clusters [first, end) can belong to the same preallocation, whose clusters before
-  // `first` are in use.
+  // Whether the clusters [first, end) can belong to `pa`: all clusters between them and `pa` are in
+  // use, and the preallocation would not be too long.
   [[nodiscard]] bool reaches(const PlantedPrealloc& pa, std::uint32_t first,
                              std::uint32_t end) const {
     const std::uint32_t behind = pa.start + pa.len;
     return first >= behind && end - pa.start <= kLongestPrealloc &&
            bitmap::all_set(source_.groups[pa.group].words, behind, first - behind);
   }
-  // A later block of the same file, with no free cluster in between, came from the same
-  // preallocation.
+  // Extends a preallocation to later blocks of the same file if no cluster in between is free,
+  // since such blocks came from the same preallocation.
   void reach_to_old(PlantedPrealloc& pa) const {
     if (pa.kind != Prealloc::Kind::inode) return;
     auto it = before_.lower_bound(geometry_.block_of(pa.group, pa.start));
@@ -274,7 +276,8 @@ class Evidence {
       pa.len = clusters + 1;
     }
   }
-  // Pieces of one inode that are contiguous both in the file and on disk are one preallocation.
+  // Merges pieces of one inode that are contiguous both in the file and on disk, since they are one
+  // preallocation.
   void merge_pieces() {
     std::vector<PlantedPrealloc*> order;
     for (PlantedPrealloc& pa : found_)
@@ -324,8 +327,8 @@ class Evidence {
     touch(pa.group, pa.start, pa.len);
   }
 
-  // A piece that follows another piece of the same owner directly belongs to the same
-  // preallocation.
+  // Adds a piece of a preallocation. If it directly follows a piece of the same owner, both belong
+  // to the same preallocation.
   void join(const PlantedPrealloc& piece) {
     shown_ += piece.len;
     const auto end = by_end_.find(span(piece.group, piece.start, piece.len).lower());
@@ -344,11 +347,11 @@ class Evidence {
     found_.push_back(piece);
   }
 
-  // In clusters. Normalisation makes goals of at most 8 MiB (6.1: ext4_mb_normalize_request).
+  // In clusters. Normalisation limits goals to 8 MiB (6.1: ext4_mb_normalize_request).
   static constexpr std::uint32_t kLongestPrealloc = 2048;
 
-  // More stream goals than any kernel keeps. One inode for each residue modulo this number is
-  // enough.
+  // More than the number of stream goals of any kernel. One inode for each residue modulo this
+  // number is enough.
   static constexpr std::uint64_t kStreams = 1 << 16;
 
   const Geometry& geometry_;
@@ -360,7 +363,8 @@ class Evidence {
   std::uint64_t shown_ = 0;
   bool shows_releases_ = false;
   std::unordered_map<std::uint32_t, Asked> asked_;  // the last request of each thread
-  // By block: where a file's preallocation may begin, and the blocks that may follow one.
+  // By block: the blocks at which a file's preallocation may begin, and the blocks that may
+  // directly follow a preallocation.
   std::unordered_map<std::uint64_t, InFile> begins_at_;
   std::unordered_map<std::uint64_t, InFile> ends_at_;
   std::map<std::uint64_t, InFile> before_;  // by block: blocks allocated before the trace
@@ -380,9 +384,9 @@ std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t
   return words;
 }
 
-// The remainders of CPUs' preallocations in a group. The trace shows only the clusters of a
-// preallocation that it uses. The remainder extends to the end of the chunk from which the
-// preallocation was cut.
+// The remainders of CPUs' preallocations in a group. The trace shows only those clusters of a
+// preallocation that it uses. The remainder, which it does not use, extends to the end of the chunk
+// from which the preallocation was cut.
 class Rests {
  public:
   Rests(const Geometry& geometry, const std::vector<std::uint64_t>& words,
@@ -480,7 +484,8 @@ void WarmStart::put_into(allocator::Model& model) const {
       model.allocator().plant(pa);
     }
   model.allocator().plant(streams);
-  // The kernel lowers bb_first_free at once, but does not always raise it.
+  // The kernel lowers bb_first_free at once, but does not always raise it. So the recorded value
+  // may be below the first free cluster.
   for (const state::MbGroup& shown : groups) {
     if (shown.number >= state.group_count()) continue;
     state::Group& group = state.group(shown.number);

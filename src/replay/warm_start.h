@@ -24,8 +24,8 @@ struct Checkpoint;
 // The in-memory state of a file system that was mounted before a recording began, beyond what its
 // bitmaps show. Every buddy is loaded, because reading mb_groups loads them.
 struct WarmStart {
-  // The recorded kernel took `group` although `other` would have come first. So `group` comes
-  // before `other` on the list that has held both since the start.
+  // The recorded kernel took `group`, although the model would have taken `other` first. So `group`
+  // comes before `other` on the list that has held both since the start.
   struct Precedence {
     state::OrderLists lists = state::OrderLists::largest;
     std::uint32_t group = 0;
@@ -51,8 +51,8 @@ struct WarmStart {
   // empty: ascending.
   std::vector<std::uint32_t> rank_by_largest, rank_by_average;
   std::uint64_t precedences = 0;  // number of precedences learned
-  // The complete state, if a recorder has kept it. Then only learned precedences are used in
-  // addition.
+  // The complete state, if a recorder has saved it. It then replaces everything else except the
+  // learned precedences.
   std::shared_ptr<const Checkpoint> checkpoint;
   std::vector<Precedence> behind_checkpoint;  // precedences learned in addition
   // Applies the precedences one after the other.
@@ -74,8 +74,8 @@ struct WarmStart {
   void put_into(allocator::Model& model) const;
 };
 
-// Makes a policy's model of the start image. `warm` is the state in memory; null if the file system
-// had just been mounted.
+// Makes a model of the policy that begins with the start image. `warm` is the state in memory, or
+// null if the file system had just been mounted.
 [[nodiscard]] std::unique_ptr<allocator::Model> make_model(const state::Source& source,
                                                            const allocator::Policy& policy,
                                                            const allocator::Tunables& tunables,
