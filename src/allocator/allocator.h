@@ -31,8 +31,8 @@ class Allocator {
   // progress and has no goal yet (Guide::size).
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
 
-  // Whether a decision made now would be the one that the guide dictates. nullopt if the policy
-  // itself would load groups. Changes nothing.
+  // Whether a decision made now would be the one that the guide dictates. nullopt if a rung of the
+  // policy would itself load groups, which a trial does not do. Changes nothing.
   [[nodiscard]] std::optional<bool> would_decide_so(const Request& request, Guide& guide);
 
   // Sets the observer of later decisions; null removes it.
@@ -67,7 +67,8 @@ class Allocator {
   bool plant(const PlantedPrealloc& planted) { return preallocs_.plant(planted); }
   void plant(const std::vector<PlantedStreamGoal>& planted) { streams_.plant(planted); }
 
-  // State that requests leave for later requests, for callers that save or restore it.
+  // Goals and positions that requests leave for later requests. For callers that save or restore
+  // them.
   [[nodiscard]] const StreamGoals& streams() const { return streams_; }
   [[nodiscard]] StreamGoals& own_streams() { return streams_; }
   [[nodiscard]] SearchStart& search_start() { return start_; }

@@ -44,21 +44,22 @@ class Decider {
   virtual void begin_commit() = 0;
   // Ends the commit in progress.
   virtual void end_commit() = 0;
-  // The commit in progress has returned the clusters freed up to an event of the trace, but has not
-  // ended.
+  // Notes that the commit in progress has returned the clusters freed up to event `event` of the
+  // trace, but has not ended.
   virtual void commit_until(std::uint64_t event) = 0;
-  // The commit in progress has probably returned the clusters freed up to an event. This affects
-  // only how later frees merge (state::FreedMerging).
+  // Notes that the commit in progress has probably returned the clusters freed up to an event. This
+  // affects only how later frees merge (state::FreedMerging).
   virtual void unlink_until(std::uint64_t event) = 0;
   // Sets the event of the trace to which later frees belong.
   virtual void note_event(std::uint64_t event) = 0;
   // With -o discard, lets the worker send at most `most` discards for clusters that commits have
   // returned (Discards::work). Returns how many it sent.
   virtual std::uint64_t send_discards(std::uint64_t most) = 0;
-  // Continues a FITRIM in one group and sends at most `most` runs. Returns how many it sent.
+  // Continues a FITRIM in one group and discards at most `most` runs. Returns how many it
+  // discarded.
   virtual std::uint64_t trim(Trim& trim, std::uint64_t most) = 0;
-  // Takes the free clusters of the range and gives them back, for a discard whose details are
-  // unknown.
+  // Takes the free clusters of the range and gives them back, as a discard does. Used for a discard
+  // whose details are unknown.
   virtual void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
 
   // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently
@@ -85,8 +86,8 @@ class Decider {
   // so these three keep their values.
   virtual void retune(const Tunables& tunables) = 0;
 
-  // The file system as it is now. FsState::settled_words is exact for every decider. It gives the
-  // bitmaps as they are after all preallocations are discarded and all frees committed.
+  // The current state of the file system. FsState::settled_words is exact for every decider. It
+  // gives the bitmaps as they are after all preallocations are discarded and all frees committed.
   [[nodiscard]] virtual const state::FsState& state() const = 0;
   // Complete after finish().
   [[nodiscard]] virtual const Counters& counters() const = 0;
@@ -98,7 +99,8 @@ class Decider {
   // Records the locks of every request from now on. `notes` must outlive the decider. This makes a
   // kernel's requests slower.
   virtual void note_locks(LockNotes& notes) = 0;
-  // An Error once the decider can no longer decide. Every later call does nothing.
+  // Returns an Error once the decider can no longer decide. From then on, every other call does
+  // nothing.
   [[nodiscard]] virtual Status status() const = 0;
   // Ends the decider's work. The caller makes no further requests.
   [[nodiscard]] virtual Status finish() = 0;

@@ -30,8 +30,9 @@ struct Decision {
   DecisionInputs inputs;        // inputs that the decision used
   std::uint32_t conflicts = 0;  // clusters of a dictated result that were already in use
   std::uint64_t ns = 0;         // time that a kernel's code took; 0: not measured
-  // The decision depends on the file's size, or on whether the file is open for writing. The trace
-  // does not contain this input, so e4replay assumed a value that fits everything in the trace.
+  // True if the decision depends on the file's size, or on whether the file is open for writing,
+  // and the trace does not contain this input. e4replay then assumed a value that fits everything
+  // in the trace.
   bool size_guessed = false, writers_guessed = false;
 };
 

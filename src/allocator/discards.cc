@@ -7,8 +7,8 @@ namespace e4r::allocator {
 
 namespace {
 
-// Skips free runs that are too short. Sets trim.start to the start of the next run that is long
-// enough and returns its end, or 0 if there is no such run.
+// Finds the next free run that is long enough. Sets trim.start to the start of the run and returns
+// its end, or returns 0 if there is no such run.
 std::uint32_t find_run(const state::FsState& state, const state::Group& group, Trim& trim) {
   const std::uint32_t clusters = state.geometry().clusters_in(trim.group);
   const state::bitmap::ConstWords words = state.words(group);
@@ -69,8 +69,8 @@ std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t mo
   return go_on(state, trim, most);
 }
 
-// Sends up to `most` runs. The last one stays in use unless `most` is kAll. The next call gives it
-// back and then looks for the next run, as the kernel does.
+// Discards up to `most` runs. The last run stays in use unless `most` is kAll. The next call gives
+// it back and then looks for the next run, as the kernel does.
 std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
   state::Group& group = state.group(trim.group);
   if (group.corrupt || group.need_init) trim.done = true;

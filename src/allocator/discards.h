@@ -13,7 +13,7 @@
 namespace e4r::allocator {
 
 // The number of discards sent, and the number of blocks that they cover. A block counts each time
-// it is sent.
+// it is discarded.
 struct DiscardCounts {
   std::uint64_t issued = 0;
   std::uint64_t blocks = 0;
@@ -49,15 +49,16 @@ struct Trim {
 // ext4_discard_work, ext4_trim_all_free, ext4_try_to_trim_range and ext4_trim_extent in
 // fs/ext4/mballoc.c; Linux 6.1.192, 6.12.117 and 7.3.4 have the same rules).
 //
-// A commit returns the extents that its transaction freed to the buddies, and puts them on a list.
-// A worker handles the extents in list order. For each extent it sends the runs that are free at
+// A commit returns to the buddies the extents that its transaction freed, and puts them on a list.
+// A worker handles the extents in list order. For each extent it discards the runs that are free at
 // that time and begin inside the extent. The last run may reach beyond the extent's end, within the
-// group. A run is marked as in use while it is sent. Thus the worker does not send clusters that
-// have been allocated again. It sends the free space after an extent, even if that was sent before,
-// but not the free space before the extent. On a mount that frees clusters at once, the worker is
-// not used: each freed range is sent as it is, before it becomes free.
+// group. A run is marked as in use while it is being discarded. Thus the worker does not discard
+// clusters that have been allocated again. It discards the free space after an extent even if that
+// space was discarded before, but never the free space before the extent. On a mount that frees
+// clusters at once, the worker is not used: each freed range is discarded as a whole, before it
+// becomes free.
 //
-// FITRIM visits the groups of its range that have at least minlen free clusters, and sends their
+// FITRIM visits the groups of its range that have at least minlen free clusters, and discards their
 // free runs of at least minlen clusters in order. The last run may reach beyond the range. When the
 // worker or a FITRIM of any minlen has searched a group from its first cluster to its last, the
 // group is marked as trimmed (Group::trimmed). Later FITRIMs skip it until a cluster of it is
@@ -69,12 +70,12 @@ class Discards {
 
   // Queues the extents that a commit has returned.
   void commit(const std::vector<state::FreedList::Entry>& given_back);
-  // Sends the discard of clusters that are about to be freed immediately, without a commit.
+  // Discards clusters that are about to be freed immediately, without a commit.
   void free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
                     std::uint32_t clusters);
-  // Runs the worker until it has sent `most` runs or nothing is left. A run is taken out of its
-  // group and put back, which may move the group to the end of its lists. Unless `most` is kAll,
-  // the last run stays in use until the next call. Returns how many runs were sent.
+  // Runs the worker until it has discarded `most` runs or nothing is left. A run is taken out of
+  // its group and put back, which may move the group to the end of its lists. Unless `most` is
+  // kAll, the last run stays in use until the next call. Returns how many runs were discarded.
   std::uint64_t work(state::FsState& state, std::uint64_t most);
   // Does the same for a FITRIM in one group. Loads the group. The call that finds no further free
   // run sets `trim.done`.
@@ -85,7 +86,7 @@ class Discards {
   void restore(std::deque<Trim> pending) { pending_ = std::move(pending); }
 
   [[nodiscard]] const DiscardCounts& counts() const { return counts_; }
-  // All ranges that were sent, in order.
+  // All discarded ranges, in order.
   [[nodiscard]] const std::vector<BlockRange>& sent() const { return sent_; }
 
  private:

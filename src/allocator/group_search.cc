@@ -110,7 +110,8 @@ bool GroupSearch::ask_next(const Rung& rung, std::uint32_t& group) {
   return next.has_value();
 }
 
-// The next group from the lists. A policy from a file may name a group that does not exist.
+// Returns the next group from the lists. Checks its number, since a policy from a file may name a
+// group that does not exist.
 std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
   const auto next = rung.choose(search_);
   if (!next || *next < search_.list_groups) return next;
@@ -200,8 +201,8 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   if (!std::exchange(walked_, false)) {
     read_ahead_.begin(group);
     const std::uint64_t linear = search_.tunables.mb_max_linear_groups;
-    // A walk may go around all groups many times. Beyond two rounds, the kernel's visits only
-    // count, so whole rounds are added to the counter instead.
+    // A walk may go around all groups many times. After two rounds, the kernel's further visits
+    // only increase a counter. So whole rounds are added to the counter at once.
     const std::uint64_t real = std::min<std::uint64_t>(linear, 2ull * groups + linear % groups);
     for (std::uint64_t i = 0; i < real; ++i, step(group)) {
       visit(rung, group);
@@ -253,8 +254,7 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
 }
 
 std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uint32_t left) {
-  // Walking has read-ahead as a side effect, so skip nothing while read-ahead can still load
-  // groups.
+  // Walking triggers read-ahead. So no group is skipped while read-ahead can still load groups.
   if (read_ahead_.pending()) return 0;
   const std::uint32_t groups = search_.groups;
   const std::uint32_t least = rung.least_free(search_);

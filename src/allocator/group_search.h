@@ -51,8 +51,8 @@ class GroupSearch {
   bool ask_next(const Rung& rung, std::uint32_t& group);
   std::optional<std::uint32_t> ask(const Rung& rung);
   void visit(const Rung& rung, std::uint32_t group);
-  // A walk only counts groups with too few free clusters. Counts all such groups from `group` on at
-  // once, at most `left`, and moves `group` past them. Returns their number.
+  // Counts the groups from `group` on that have too few free clusters, at most `left`, and moves
+  // `group` past them. A walk would do no more than count these groups. Returns their number.
   std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);
   bool good_enough(const Rung& rung, std::uint32_t group);
   bool leave(std::uint32_t group);

@@ -54,7 +54,8 @@ bool is_part_of(std::string_view part, std::string_view whole) {
   return part.starts_with(whole) && (part.size() == whole.size() || part[whole.size()] == '_');
 }
 
-// A release such as "5.15.0-139-generic" names only the kernel on which the distribution is based.
+// Whether the release hides the patch level. A release such as "5.15.0-139-generic" names only the
+// kernel on which the distribution is based.
 bool hides_patch(const Release& number, std::string_view release) {
   const auto dash = release.find('-');
   return number.patch == 0 && dash != std::string_view::npos &&

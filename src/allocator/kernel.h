@@ -44,9 +44,9 @@ struct ReleaseRange {
 [[nodiscard]] bool is_of_lustre(std::string_view release);
 
 // Whether a kernel of that release may follow the policy. Policy::releases must contain the
-// release, or Policy::builds if it is a Red Hat build ("5.14.0-427.el9_4.x86_64"). A distribution
-// that hides the stable release ("5.15.0-139-generic") matches any patch level. False if the text
-// is not a release, and for Lustre server builds.
+// release. For a Red Hat build ("5.14.0-427.el9_4.x86_64"), Policy::builds must contain it. A
+// distribution that hides the stable release ("5.15.0-139-generic") matches any patch level. False
+// if the text is not a release, and for Lustre server builds.
 [[nodiscard]] bool stands_for(const Policy& policy, std::string_view release);
 
 // How a search for aligned stripes uses the stripe (s_stripe, ext4_mb_scan_aligned).
@@ -71,7 +71,8 @@ inline constexpr StripeRules kStripe6_5 = {
 inline constexpr StripeRules kStripe6_8 = {
     .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
 
-// Converts a stripe of `blocks` blocks to the unit of the rules; 0: no stripe.
+// Converts a stripe of `blocks` blocks to the unit of the rules. Returns 0 if the stripe is
+// ignored.
 [[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules, const Geometry& geometry,
                                              std::uint64_t blocks) {
   if (!rules.in_clusters) return blocks;
@@ -107,8 +108,9 @@ struct GroupRules {
   // files without extents). In 6.1, only the walk skips them. Set searches always skip them.
   bool lists_bounded;
   Indexed indexed;
-  // True: a criterion walks exactly mb_max_linear_groups groups before it asks the index, so with 0
-  // it may not look at the goal's group (up to 5.15.70). False: it walks one more.
+  // True: a criterion walks exactly mb_max_linear_groups groups before it asks the index. So if
+  // that number is 0, it may not look even at the goal's group (up to 5.15.70). False: it walks one
+  // group more.
   bool asks_at_once = false;
   // True: after a criterion has looked at as many groups as exist, the search enters the next
   // criterion even if that one does not apply to the request (6.5 to 6.18.9).
@@ -125,11 +127,11 @@ struct GroupRules {
 
 // How the kernel chooses, restores and tries goals.
 struct GoalRules {
-  // True: when the criterion finds nothing, the trimmed goal of a group preallocation is restored
-  // to its full length. False: it is reset to the requested length, since
+  // True: when the criterion that trims finds nothing, the trimmed goal of a group preallocation is
+  // restored to its full length. False: it is reset to the requested length, since
   // ext4_mb_normalize_group_request does not set ac_orig_goal_len (6.5 to 7.3).
   bool of_groups;
-  // True: the goal is also restored after the criterion has walked all groups once (6.5 and 6.14).
+  // True: the goal is also restored after that criterion has walked all groups once (6.5 and 6.14).
   bool after_walks = false;
   NeighbourGoal neighbour = NeighbourGoal::aimed_at;
   // True: a request with EXT4_MB_HINT_GOAL_ONLY tries its goal even without EXT4_MB_HINT_TRY_GOAL.

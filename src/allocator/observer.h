@@ -60,8 +60,8 @@ class SearchObserver {
   virtual void on_load(std::uint32_t /*group*/) {}
   // The search reached its limit and returns to the group of its best candidate.
   virtual void on_return(const state::Group&) {}
-  // A preallocation in this group was dropped because it was used up or its locality group had too
-  // many.
+  // A preallocation in this group was dropped because it was used up or because its locality group
+  // had too many preallocations.
   virtual void on_drop(std::uint32_t /*group*/) {}
   // The search found nothing and starts again. `discarded` says whether preallocations were
   // discarded first.
@@ -105,8 +105,8 @@ class LockNotes {
 
   // Returns the index of a lock's name; adds the name if it is new.
   std::uint16_t name(std::string_view text);
-  // Adds a request that took `ns`, excluding waits. Repairs steps out of order, releases of locks
-  // that are not held, and locks that were never released.
+  // Adds a request that took `ns` nanoseconds, excluding waits. Repairs steps out of order,
+  // releases of locks that are not held, and locks that were never released.
   void add(std::span<const LockStep> steps, std::uint32_t ns);
   // Clears the requests but keeps the names.
   void forget();

@@ -39,7 +39,7 @@ struct GroupClass {
   // Clusters. The goal is trimmed to this length while the class is searched; 0: not trimmed.
   std::uint32_t goal_len = 0;
 };
-// A goal may be two orders longer than the longest chunk.
+// Up to two more classes than orders, since a goal may be two orders longer than the longest chunk.
 using GroupClasses = boost::container::static_vector<GroupClass, state::kMaxOrders + 2>;
 
 // One criterion of a ladder. It chooses the next group, decides whether the group is good enough
@@ -67,7 +67,7 @@ struct Rung {
   std::optional<std::uint32_t> (*choose)(Search&) = nullptr;
   // Returns the classes to search, in order, on kernels that keep sets instead of lists. All
   // classes are searched from the goal's group to the last group, then from the first group on. If
-  // null, the rung walks on such kernels.
+  // null, the rung walks from group to group on such kernels.
   GroupClasses (*classes)(const Search&) = nullptr;
   // Called when the rung found nothing by lists or by classes. May be null.
   void (*leave)(Search&) = nullptr;
@@ -115,16 +115,16 @@ struct Policy {
 // The index that the file system must keep for the policy with these tunables.
 [[nodiscard]] state::GroupIndex group_index(const Policy& policy, const Tunables& tunables);
 
-// Whether the tunable can affect the policy's decisions (TunableInfo::read_by). A tunable cannot if
-// it only affects a rung, lists or stream goals that the policy does not have.
+// Whether the tunable can affect the policy's decisions (TunableInfo::read_by). It cannot if it
+// only affects a rung, lists or stream goals that the policy does not have.
 [[nodiscard]] bool has_tunable(const Policy& policy, const TunableInfo& tunable);
 
 // The policy's alias and the builds that it models, without its name.
 [[nodiscard]] std::vector<std::string_view> other_names(const Policy& policy);
 
-// All policies. Those that model kernels are in the order in which kernels adopted their rules.
-// find_policy() takes a policy's name or one of other_names(), and returns null for an unknown
-// name.
+// All policies. Policies that model kernels are in the order in which the kernels adopted their
+// rules. find_policy() takes a policy's name or one of other_names(), and returns null for an
+// unknown name.
 [[nodiscard]] std::span<const Policy* const> policies();
 [[nodiscard]] const Policy* find_policy(std::string_view name);
 

@@ -80,10 +80,10 @@ class Preallocations {
                  const PreallocRules& rules)
       : state_(state), tunables_(tunables), counters_(counters), rules_(rules) {}
 
-  // The preallocation that serves the request, or null (ext4_mb_use_preallocated). Search the
-  // inode's preallocations first, then those of the CPU's locality group. Metadata requests get no
-  // preallocation. Requests without EXT4_MB_HINT_GROUP_ALLOC get none of the CPU's. Both functions
-  // change nothing.
+  // Returns the preallocation that serves the request, or null (ext4_mb_use_preallocated). Call
+  // find_of_inode() first, and find_of_cpu() if it returns null. No preallocation serves a request
+  // for metadata. find_of_cpu() returns null unless the request has EXT4_MB_HINT_GROUP_ALLOC. Both
+  // functions change nothing.
   [[nodiscard]] state::Prealloc* find_of_inode(const Request& request, const Search& search);
   [[nodiscard]] state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   // The clusters of `pa` that serve the request.

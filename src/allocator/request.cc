@@ -34,7 +34,7 @@ Range predict(const Geometry& geometry, const Extent& orig, SizeStep step) {
     return {0, static_cast<std::int64_t>((16384ull << static_cast<int>(step)) >> bits)};
   if (step == SizeStep::m4) return chunk(2 * kMiB);
   if (step == SizeStep::m8) return chunk(4 * kMiB);
-  // The kernel compares clusters with blocks here; so does the model.
+  // The kernel compares clusters with blocks in this condition; so does the model.
   const bool fits_8m = orig.len <= (8 * kMiB >> bits) || (2u << bits) <= 8192;
   if (fits_8m) return chunk(8 * kMiB);
   return {orig.logical, static_cast<std::int64_t>(geometry.to_blocks(orig.len))};
@@ -79,7 +79,7 @@ void avoid_preallocs(const Geometry& geometry, const Extent& orig,
 SizeStep size_step(std::uint64_t bytes, const Geometry& geometry) {
   for (int step = 0; step <= static_cast<int>(SizeStep::m1); ++step)
     if (bytes <= 16384ull << step) return static_cast<SizeStep>(step);
-  // The block size limits the chunk size, so small blocks do not have the larger steps.
+  // The block size limits the size of a chunk, so the larger steps do not exist for small blocks.
   const std::uint64_t max_chunk = 2ull << geometry.block_bits;
   if (bytes <= 4 * kMiB || max_chunk <= 2048) return SizeStep::m4;
   if (bytes <= 8 * kMiB || max_chunk <= 4096) return SizeStep::m8;
@@ -161,7 +161,7 @@ std::uint32_t place_in_window(const Geometry& geometry, const Extent& orig, cons
   std::int64_t back = std::min<std::int64_t>(std::int64_t{orig.logical} - goal.logical, spare);
   const std::int64_t aligned = orig.logical % size;
   if (aligned != 0 && aligned < back) back = aligned;
-  // The kernel subtracts clusters from blocks here.
+  // The kernel subtracts clusters from blocks here; so does the model.
   const auto blocks = static_cast<std::int64_t>(geometry.to_blocks(1));
   return static_cast<std::uint32_t>(orig.logical - (back + blocks - 1) / blocks);
 }

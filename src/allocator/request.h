@@ -33,9 +33,10 @@ inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
 struct DecisionInputs {
   Mode mode = Mode::unknown;
   SizeStep size = SizeStep::unknown;
-  // Another search took the best extent before this search came back for it.
+  // True if another search took the best extent before this search came back for it.
   bool loses_best = false;
-  // The thread moved to the CPU of the closing event before it chose the preallocations of a CPU.
+  // True if the thread moved to the CPU of the closing event before it chose the preallocations of
+  // a CPU.
   bool on_closing_cpu = false;
   PassedOver passed_over = {};  // GroupRules::tries_lock
   // For a stream: the request whose search set the stream goal that this request read
@@ -111,7 +112,7 @@ enum class Placement : std::uint8_t {
                                           const Extent& goal, std::uint32_t len,
                                           Placement placement);
 
-// The mode by the kernel's rule for file sizes, for a trace that does not show the mode.
+// The mode that the kernel's rule for file sizes gives. Used if the trace does not show the mode.
 [[nodiscard]] Mode mode_by_size(const Geometry& geometry, const Tunables& tunables,
                                 const Extent& orig, const Request& request,
                                 bool groups_closed_files);

@@ -98,7 +98,7 @@ struct Search {
   // A trial only determines what a search would find: it takes nothing, and it unloads the groups
   // that it loaded (Allocator::try_search).
   bool trial = false;
-  bool unsure = false;  // in a trial, the policy itself would have loaded groups
+  bool unsure = false;  // in a trial, a rung would itself have loaded groups
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
   PassedOver passed_over;
   // The request whose search set the stream goal that this search uses; 0: no request did.
@@ -199,11 +199,13 @@ class SearchStart {
  public:
   explicit SearchStart(const StartRules& rules) : rules_(rules) {}
 
-  // Call this before the goal is tried.
+  // Moves the goal to the group in which searches begin, if the rules move the goal that is tried
+  // first. Call this before the goal is tried.
   void aim_goal(Search& search) const {
     if (rules_.moves_goal) aim(search);
   }
-  // Call this before groups are searched, after a stream has set its goal.
+  // Moves the search to the group in which searches begin, unless they begin at the goal. Call this
+  // before groups are searched, after a stream has set its goal.
   void aim(Search& search) const {
     using From = StartRules::From;
     if (rules_.from == From::goal) return;
@@ -213,8 +215,7 @@ class SearchStart {
     const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
     search.goal.group = reaches ? cursor_ : 0;
   }
-  // Call this after a search. `group` is the group in which it found space, or 0 if it found
-  // nothing.
+  // Ends a search. `group` is the group in which it found space, or 0 if it found nothing.
   void finish(std::uint32_t group) { cursor_ = group; }
   [[nodiscard]] std::uint32_t cursor() const { return cursor_; }
 
@@ -235,8 +236,8 @@ class SearchStart {
 struct ReadAheadRules {
   // True: searches read ahead (since 5.9).
   bool reads = true;
-  // True: a finished batch judges each group by its own descriptor. False: by the descriptor of the
-  // next group.
+  // True: when a batch is finished, each group is judged by its own descriptor. False: by the
+  // descriptor of the next group.
   bool by_own_descriptor;
   // True: groups marked BLOCK_UNINIT are also initialised, without I/O.
   bool uninit;
@@ -294,7 +295,7 @@ class ReadAhead {
   void at(std::uint32_t group, bool fast);
   // Call this when the search is over. Generates the buddies of the last batch, backwards.
   void finish();
-  // Whether a look at a group can still trigger read-ahead.
+  // Whether looking at a group can still trigger read-ahead.
   [[nodiscard]] bool pending() const;
 
  private:

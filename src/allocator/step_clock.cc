@@ -94,7 +94,7 @@ void StepClock::on_goal(const Search& search, const Extent&, bool) {
   hold(search.goal.group, false, costs_.goal);
 }
 
-// The kernel takes the group's lock twice: to copy the bitmap, and to make the buddy.
+// The kernel takes the group's lock twice: to copy the bitmap, and to generate the buddy.
 void StepClock::on_load(std::uint32_t group) {
   hold(group, false, costs_.load);
   hold(group, false, costs_.load);

@@ -20,7 +20,7 @@ struct StreamRules {
 inline constexpr StreamRules kOneStreamGoal = {.by_inode = false};
 inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_last_groups, 6.17
 
-// Whether a stream's request loses the hint to try its goal first.
+// Whether a request of a stream loses the hint to try its goal first (EXT4_MB_HINT_TRY_GOAL).
 [[nodiscard]] constexpr bool clears_try_goal(const StreamRules& rules) {
   return rules.by_inode;
 }
@@ -52,7 +52,7 @@ class StreamGoals {
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
-  // Reports that request number `request`, for a stream of the inode, took these clusters.
+  // Notes that request number `request`, which belongs to the inode's stream, took these clusters.
   void move(const Extent& taken, std::uint64_t ino, std::uint64_t request) {
     Slot& slot = slots_[index(ino)];
     const Goal goal = {taken.group, taken.start, request};
@@ -84,8 +84,8 @@ class StreamGoals {
   [[nodiscard]] bool shows(const Goal& goal, std::uint32_t group, std::uint32_t start) const {
     return goal.group == group && (rules_.by_inode ? kNoStart : goal.start) == start;
   }
-  // `planted` is in trace order. Only the first entry for each stream counts; later entries show a
-  // goal that has moved.
+  // `planted` is in trace order. Only the first entry for each stream is used; later entries show a
+  // goal that has moved since.
   void plant(const std::vector<PlantedStreamGoal>& planted) {
     for (auto it = planted.rbegin(); it != planted.rend(); ++it)
       slots_[index(it->ino)].goals[0] = {it->group, it->start, 0};

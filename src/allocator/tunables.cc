@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-// Whether a rung of the policy reads the tunable. For tunables that only rungs read.
+// Whether a rung of the policy reads the tunable. Used for tunables that nothing else reads.
 template <std::uint64_t Tunables::*kMember>
 bool rung_reads(const Policy& policy) {
   return std::any_of(policy.ladder.begin(), policy.ladder.end(),

@@ -38,8 +38,8 @@ class Dictation : public allocator::Guide {
   // The arguments must outlive the object. `op` must be a closed allocation.
   Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans);
 
-  // Returns `by_size` for a search. For a preallocation hit, returns Mode::group if the inode has
-  // no preallocation, otherwise Mode::unknown.
+  // Returns `by_size` for a search. For a preallocation hit, returns Mode::group if no
+  // preallocation of the inode serves the request, otherwise Mode::unknown.
   allocator::Mode mode(allocator::Mode by_size, bool has_prealloc) override;
   // The first size step that yields the recorded goal and leads to the recorded extent; `likely` if
   // no step does.

@@ -80,8 +80,8 @@ class Follow : public Engine {
   [[nodiscard]] const Spans& spans() const { return spans_; }
 
  protected:
-  // Whether the allocation, if decided now, would have the recorded outcome. nullopt if deciding it
-  // would make the policy itself load groups. Changes nothing.
+  // Whether the allocation, if decided now, would have the recorded outcome. nullopt if a rung of
+  // the policy would itself load groups, which a trial does not do. Changes nothing.
   [[nodiscard]] std::optional<bool> would_agree(const Op& op);
 
  private:

@@ -43,8 +43,8 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   };
   if (trace.streams_without_start > 0 && std::any_of(out.begin(), out.end(), by_inode))
     std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
-  else  // unless a search was for a stream, goals by inode and a single goal lead to the same
-        // decisions
+  else  // stream goals by inode and a single stream goal lead to different decisions only if some
+        // search is for a stream
     std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
   std::stable_partition(out.begin(), out.end(), [](const Policy* p) { return p->long_term; });
   std::stable_partition(out.begin(), out.end(), stands);

@@ -17,7 +17,7 @@ namespace e4r::replay {
 struct RecordedTrim {
   std::uint32_t call = 0;    // the number of the FITRIM, from 0
   std::uint32_t minlen = 0;  // clusters
-  std::uint64_t sent = 0;    // number of runs sent from this group
+  std::uint64_t sent = 0;    // number of runs discarded in this group
 };
 
 // Returns the trims of the whole trace. The index of a trim is the Op::request of its trim_group

@@ -2,7 +2,7 @@
 // Files that get aligned blocks or none at all: "[RFC v3 00/11] ext4: Add extsize and forcealign
 // support (groundwork for multi block atomic writes)", Ojaswin Mujoo, linux-ext4, 24 March 2025,
 // <cover.1742800203.git.ojaswin@linux.ibm.com>. Version 4 (21 July 2025) has no forcealign. Linux
-// 7.3 has neither; its atomic writes of several blocks need bigalloc.
+// 7.3 has neither extsize nor forcealign; its atomic writes of several blocks need bigalloc.
 //
 // What the posting says about a file with forcealign:
 //  - extsize, in blocks, is a power of two. ext4_map_blocks() moves the start of a request down to

@@ -60,7 +60,8 @@ constexpr Kernel walks_5_4(std::string_view name, const Finds& finds, bool retri
   return without_stats(without_closed_groups(kernel));
 }
 
-// Kernels that keep preallocations in a tree under the criteria CR0 to CR3: 6.4 and RHEL 9.4 on.
+// Kernels that have the criteria CR0 to CR3 and keep preallocations in a tree: 6.4, and RHEL from
+// 9.4 on.
 constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
                           const StripeRules& stripe, const Finds& finds) {
   Kernel kernel = by_index(name, GroupIndex::lists_keep_full, Indexed::with_extents, finds);
@@ -70,8 +71,8 @@ constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
   return kernel;
 }
 
-// Kernels with best-avail by lists: 6.6 to 6.12.76. All of them move the goal next to a mapped
-// neighbour.
+// Kernels that have best-avail and find groups by lists: 6.6 to 6.12.76. All of them move the goal
+// next to a mapped neighbour.
 constexpr Kernel with_best_avail(std::string_view name, GroupIndex index, Indexed indexed,
                                  const ReadAheadRules& read_ahead, const StripeRules& stripe,
                                  Placement placement) {
