@@ -11,7 +11,7 @@ using allocator::LockStep;
 using What = RequestProgram::What;
 using Step = RequestProgram::Step;
 
-// Used until a request has moved from one group to the next.
+// The time from a refused group to the next group, assumed until a request has shown the real time.
 constexpr std::uint32_t kUsualNextGroupNs = 100;
 
 // Whether each CPU has its own lock of that name: the locks in struct ext4_locality_group.
@@ -30,7 +30,7 @@ void mark_spins(std::vector<Step>& steps, std::size_t begin) {
   }
 }
 
-// A request is served in the last group that it tries.
+// Marks the last step that tries the lock of a group. The request is served in that group.
 void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
   for (std::size_t i = steps.size(); i > begin; --i) {
     if (steps[i - 1].what != What::tries) continue;
@@ -39,7 +39,8 @@ void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
   }
 }
 
-// A request marks clusters in the last group whose lock it takes and does not merely try.
+// Marks the last step that takes the lock of a group without merely trying it. Under that lock, the
+// request marks its clusters as in use.
 void mark_marking(std::vector<Step>& steps, std::size_t begin) {
   for (std::size_t i = steps.size(); i > begin; --i) {
     if (steps[i - 1].group == RequestProgram::kNoGroup || steps[i - 1].what != What::take) continue;
@@ -63,7 +64,8 @@ std::uint32_t LockNumbers::next_group_ns() const {
                            : static_cast<std::uint32_t>(next_groups_ns_ / next_groups_);
 }
 
-// Group locks have the lowest numbers. The locks of that name of all CPUs have consecutive numbers.
+// Group locks have the lowest numbers. The locks of one name that belong to the CPUs have
+// consecutive numbers.
 std::uint32_t LockNumbers::number(const LockStep& step, bool of_cpu) {
   if ((step.lock & LockStep::kOfGroup) != 0)
     return static_cast<std::uint32_t>(step.lock % allocator::kGroupLocks);
@@ -95,7 +97,7 @@ void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part,
       ++next_groups_;
       next_groups_ns_ += after_ns;
     }
-    // The rest of the previous part comes first.
+    // The writer first spends the time that remains after the last step of the previous part.
     const std::uint32_t before_ns = steps.size() == begin ? program.rest_ns : 0;
     steps.push_back({before_ns + after_ns, number(from, of_cpu), group_of(from), from.name,
                      from.what, true, of_cpu, false, false});

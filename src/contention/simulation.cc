@@ -349,7 +349,7 @@ std::uint32_t Simulation::lock_of(std::uint32_t number, const RequestProgram::St
   return step.lock == writer.recorded_lock ? writer.other_lock : step.lock;
 }
 
-// Returns false if the writer continues later or with another group.
+// Performs a step. Returns false if the writer continues later or with another group.
 bool Simulation::do_step(std::uint32_t number, const RequestProgram::Step& step) {
   const std::uint32_t lock = lock_of(number, step);
   if (step.what == What::let_go) {

@@ -95,8 +95,8 @@ struct SimulationOutcome {
   [[nodiscard]] double requests_per_second() const;
 };
 
-// `writers` and the machine's CPUs must be at least 1. Equal answers from `requests` give an equal
-// outcome. The Error comes from `requests`.
+// The number of `writers` and the number of CPUs of the machine must be at least 1. Equal answers
+// from `requests` give an equal outcome. The Error comes from `requests`.
 [[nodiscard]] Result<SimulationOutcome> simulate(Requests& requests, unsigned writers,
                                                  const Machine& machine);
 

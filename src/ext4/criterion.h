@@ -57,7 +57,7 @@ struct CriterionRow {
   Criterion criterion = Criterion::unknown;
   std::string_view name = {};  // in explanations and on the HTML page
 
-  // For values that can end a search.
+  // Set for values that can end a search.
   std::string_view title = {};  // in rows of reports
   std::string_view key = {};    // in JSON documents
 

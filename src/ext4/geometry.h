@@ -82,9 +82,9 @@ struct Geometry {
 
   [[nodiscard]] std::uint32_t block_size() const { return 1u << block_bits; }  // bytes
   [[nodiscard]] std::uint32_t flex_size() const { return 1u << log_groups_per_flex; }
-  // Buddy orders 0 .. orders()-1 (MB_NUM_ORDERS).
+  // The number of buddy orders, which are 0 to orders() - 1 (MB_NUM_ORDERS).
   [[nodiscard]] std::uint32_t orders() const { return block_bits + 2; }
-  // 64-bit words that hold one group's bitmap.
+  // The number of 64-bit words that hold one group's bitmap.
   [[nodiscard]] std::uint32_t words_per_group() const { return (clusters_per_group + 63) / 64; }
 
   [[nodiscard]] Block first_block(GroupNumber group) const {

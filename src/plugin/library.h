@@ -12,8 +12,8 @@ namespace e4r::plugin {
 // A shared library that the dynamic linker has opened. Closed by the destructor unless kept.
 class Library {
  public:
-  // Errors (which do not name the path): the dynamic linker cannot open the file; this program has
-  // no dynamic linker.
+  // Errors, whose messages do not contain the path: the dynamic linker cannot open the file; this
+  // program has no dynamic linker.
   [[nodiscard]] static Result<Library> open(const std::string& path);
 
   // Null if the file has no such function.

@@ -348,7 +348,8 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
   const std::string name = described.name;
   if (allocator::find_policy(name) != nullptr)
     return error("{}: there is a policy {} already: give this one another name", path, name);
-  // Only policies from files must have unique names.
+  // Only policies from files need unique names. Policies that the program adds are told apart by
+  // their numbers.
   if (&among == &opened())
     for (const Loaded& other : opened())
       if (other.name == name)
@@ -391,8 +392,8 @@ Result<const allocator::Policy*> load(const std::string& path) {
   const std::lock_guard lock(mutex);
   for (const Loaded& known : opened())
     if (known.path == file) return &known.policy;
-  // The dynamic linker maps as much as the file's headers claim. Reading beyond the file's end
-  // crashes.
+  // Rejects a truncated file before the dynamic linker opens it. The linker maps as much as the
+  // file's headers claim, and reading beyond the end of the file would crash the program.
   const Result<std::string> bytes = read_file(file);
   if (!bytes.ok()) return bytes.error();
   if (is_cut_elf(*bytes))

@@ -77,7 +77,7 @@ void remove(std::string_view name);
 struct Description {
   struct Rung {
     std::string name;     // the name of its criterion
-    std::string tunable;  // the tunable that only this rung reads; empty if there is none
+    std::string tunable;  // the tunable that only this rung reads; empty: no tunable
   };
   struct Tunable {
     std::string name, meaning;

@@ -7,7 +7,8 @@
 
 namespace e4r::state::bitmap {
 
-// mke2fs-lazy and tune2fs-lazy do not use this code; they were tested on s390x.
+// Only the model is limited to little-endian machines. mke2fs-lazy and tune2fs-lazy do not use this
+// code; they were tested on s390x.
 static_assert(std::endian::native == std::endian::little,
               "the model was never tried on a big-endian machine: see docs/installing.md");
 

@@ -152,8 +152,8 @@ class Buddy {
   void give(std::uint32_t start, std::uint32_t len, bitmap::ConstWords words,
             OrderCounters& counters);
 
-  // The index of the first free chunk of exactly `order`, or chunks(order) if there is none.
-  // `order` must be at least 1.
+  // The index of the first free chunk of exactly `order`, or chunks(order) if no such chunk is
+  // free. `order` must be at least 1.
   [[nodiscard]] std::uint32_t first_chunk(std::uint32_t order) const;
   [[nodiscard]] std::uint32_t chunks(std::uint32_t order) const { return size_ >> order; }
 

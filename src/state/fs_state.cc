@@ -205,7 +205,7 @@ Buddy& FsState::buddy(Group& group) {
   return *group.buddy;
 }
 
-// A run no longer than `needed` is returned whole, so its chunks do not matter.
+// A run no longer than `needed` is returned whole, no matter how it is divided into chunks.
 Extent FsState::find_extent(Group& group, std::uint32_t at, std::uint32_t needed) {
   const bitmap::ConstWords bits = words(group);
   const std::uint32_t limit = geometry_.clusters_per_group;

@@ -74,7 +74,7 @@ class FsState {
   FsState& operator=(const FsState&) = delete;
 
   [[nodiscard]] const MountedGeometry& geometry() const { return geometry_; }
-  // Whether an index by order is kept (mb_optimize_scan=1).
+  // Whether the state has an index of groups by order (mb_optimize_scan=1).
   [[nodiscard]] bool order_lists() const { return index_ != GroupIndex::none; }
   [[nodiscard]] GroupIndex index() const { return index_; }
   [[nodiscard]] bool has_lists() const { return state::has_lists(index_); }
@@ -121,7 +121,7 @@ class FsState {
   void unload(const std::vector<Unloaded>& loaded);
 
   // Sorts every list of the array by the rank of its groups. Used when the history of the state is
-  // unknown, so that its lists may be in any order.
+  // unknown. The true order of its lists is then unknown, too.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
   // The shape of the tree, whose elements are group numbers. set_tree() gives the tree this shape
   // and ignores a shape that does not fit the groups of this state.
@@ -168,11 +168,11 @@ class FsState {
   // is outside the group or already free.
   bool give(Group& group, std::uint32_t start, std::uint32_t len);
 
-  // Takes all free clusters of the range, for a result that is known from elsewhere. First drops
-  // the preallocations in the range, and commits the frees in it, since the result shows that these
-  // have been committed. Returns the number of clusters that were already in use; all of them if
-  // the range is not in the group. If there are any, `held` gets a set bit for each, counted from
-  // `start`; otherwise it is unchanged.
+  // Takes all free clusters of the range, for a result that was recorded or is otherwise known.
+  // First drops the preallocations in the range, and commits the frees in it, since the result
+  // shows that these have been committed. Returns the number of clusters that were already in use;
+  // all of them if the range is not in the group. If there are any, `held` gets a set bit for each,
+  // counted from `start`; otherwise `held` is unchanged.
   std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len,
                            std::vector<std::uint64_t>& held);
 
@@ -255,7 +255,7 @@ class FsState {
 
   [[nodiscard]] std::uint32_t groups_loaded() const { return loaded_; }
   [[nodiscard]] std::uint32_t groups_unread() const { return unread_; }
-  // Marks the group's bitmap as prefetched. Returns whether it was not marked before.
+  // Marks the group's bitmap as prefetched. Returns false if it was already marked.
   bool mark_read(Group& group);
   // A cursor for a caller that loads groups in turn. No group before the cursor is left to load.
   std::uint32_t& next_cold() { return next_cold_; }

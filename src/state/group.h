@@ -98,7 +98,7 @@ class GroupSet {
       levels_.emplace_back(bits, 0);
     } while (bits > 1);
   }
-  // The lowest member below a bit of a level.
+  // The lowest member for which a bit of a level stands.
   [[nodiscard]] std::uint32_t descend(std::size_t level, std::uint64_t bit) const {
     for (; level > 0; --level)
       bit = bit * 64 + static_cast<std::uint64_t>(std::countr_zero(levels_[level - 1][bit]));
@@ -128,10 +128,11 @@ struct Group {
   bool corrupt = false;            // the allocator avoids it
   bool block_uninit = false;
   bool reclaimed = false;  // the buddy's page is gone; the next request regenerates it
-  // All free space of the group has been discarded since the last free in it, except runs below the
-  // minlen of a FITRIM (EXT4_GROUP_INFO_WAS_TRIMMED_BIT).
+  // True if all free space of the group has been discarded since the last free in it, except runs
+  // below the minlen of a FITRIM (EXT4_GROUP_INFO_WAS_TRIMMED_BIT).
   bool trimmed = false;
-  // The group has joined its list since FsState::arrange(), so its place there is known.
+  // True if the group has joined its list since FsState::arrange(), so that its place on the list
+  // is known.
   bool moved_by_largest = false;
   bool moved_by_average = false;
   OrderCounters counters{};

@@ -74,9 +74,9 @@ class PreallocPool {
   std::vector<Prealloc*> idle_;
 };
 
-// Indexes a group's preallocations by position, so that those near a range are found without a look
-// at all of them. Uses Prealloc::made_at and made_len, which must not change while a preallocation
-// is in the index.
+// Indexes a group's preallocations by position, so that preallocations near a range are found
+// without looking at all of them. Uses Prealloc::made_at and made_len, which must not change while
+// a preallocation is in the index.
 class PreallocIndex {
  public:
   void add(Prealloc& pa) {
@@ -89,7 +89,7 @@ class PreallocIndex {
     for (std::size_t b = pa.made_at >> kBits; b <= last(pa); ++b) std::erase(buckets_[b], &pa);
   }
   // Calls fn(pa) for preallocations made near [start, start + len) until fn returns true. Returns
-  // whether it did. May pass a preallocation more than once. `len` must not be 0.
+  // whether fn returned true. May pass a preallocation more than once. `len` must not be 0.
   template <class Fn>
   bool any_near(std::uint32_t start, std::uint32_t len, Fn fn) const {
     const std::size_t end =
