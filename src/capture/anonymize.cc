@@ -45,8 +45,8 @@ std::uint64_t Anonymizer::inode(std::uint64_t ino) {
   const auto known = inodes_.find(ino);
   if (known != inodes_.end()) return known->second;
   Pool& from = pool((ino - 1) / options_.inodes_per_group, ino % goals());
-  // The pool has a number for each inode of its kind, so only a contradictory trace exhausts it. An
-  // inode then keeps its number.
+  // The pool has a number for each inode of its kind. Only a contradictory trace can exhaust it,
+  // and an inode then keeps its number.
   const std::uint64_t other = from.used < from.numbers.size() ? from.numbers[from.used++] : ino;
   inodes_.emplace(ino, other);
   return other;

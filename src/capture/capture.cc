@@ -98,7 +98,7 @@ namespace {
 constexpr std::size_t kMostTexts = 1000;
 constexpr std::size_t kMostTextBytes = 256 << 20;  // total of all texts
 
-// The bytes of all parts with events.
+// Delivers the bytes of all parts that hold events.
 class EventBytes final : public trace::ByteSource {
  public:
   EventBytes(ContainerReader reader, std::string name, bool any_ratio)

@@ -164,7 +164,7 @@ Complaints last_rung_takes_any_cluster(const Policy& policy) {
   return out;
 }
 
-// The events of a workload that runs with that value of the tunable.
+// Returns the events of a workload that runs with this value of the tunable.
 std::vector<trace::Event> with(const Policy& policy, const allocator::TunableInfo& info,
                                std::uint64_t value) {
   ModelFs fs(model_shapes().front());

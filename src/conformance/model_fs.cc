@@ -251,7 +251,8 @@ void KernelTraceWriter::mark_decision(Open& open, const allocator::Decision& dec
     event.count = decision.result.len;
     event.logical = decision.result.logical;
   } else {
-    // No other event marks the moment of the decision, so the request is moved here.
+    // No other event marks the moment of the decision. So the request event is moved to that
+    // moment.
     const Event request = events_[open.at];
     events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(open.at));
     events_.push_back(request);

@@ -136,7 +136,8 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
     default: {
       const auto group = static_cast<std::uint32_t>(rng_.below(geometry_.groups));
       writer_.add_load(thread(depth), group);
-      // The trace does not show loads by searches, so a reader may take this for the first load.
+      // A trace does not show loads by searches. So this is a reload only if an earlier event has
+      // shown a load of the group, as for a reader of the trace.
       if (seen_loaded_[group])
         allocator_.note_reload(group);
       else

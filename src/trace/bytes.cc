@@ -228,7 +228,7 @@ class Decompressor : public Decoder {
   // data returns it, and the next call fails.
   virtual Result<std::size_t> decode(std::span<char> out) = 0;
 
-  // Makes input() non-empty; returns false at the end of the input.
+  // Reads more input if input() is empty. Returns false at the end of the input.
   Result<bool> more_input() {
     if (!input_.empty()) return true;
     E4R_TRY(input_, in_->next());

@@ -18,8 +18,8 @@ class ByteSource {
   // Returns the next chunk, valid until the next call. Returns an empty chunk at the end and on
   // every later call. An Error names the input and the offset.
   [[nodiscard]] virtual Result<std::string_view> next() = 0;
-  // Describes the damage and its place. Set only at the end of a lenient source whose input was
-  // damaged.
+  // Returns a description of the damage and its place. Empty except at the end of a lenient source
+  // whose input was damaged.
   [[nodiscard]] virtual std::string warning() const { return {}; }
   // Returns all bytes, delivered or not, if they stay contiguous in memory while the source exists;
   // otherwise an empty view.

@@ -66,7 +66,7 @@ struct Inspection {
 };
 
 // Reads the trace to its end without keeping its events. The trace must have been opened with
-// late_generation. Fails as reading and choose_device() do.
+// late_generation. Fails if reading or choose_device() fails.
 [[nodiscard]] Result<Inspection> inspect(Trace& trace, std::optional<std::uint32_t> device,
                                          const KnownOfRecording& known);
 

@@ -10,8 +10,8 @@
 
 namespace e4r::trace {
 
-// A whole trace of one device, packed in memory. Cheap to copy (the data are shared) and safe to
-// use from several threads.
+// A whole trace of one device, packed in memory. Cheap to copy, since copies share the data.
+// Several threads may use it at once.
 class PackedTrace {
  public:
   // Returns an independent reader that starts at the beginning and keeps the data alive. Its next()

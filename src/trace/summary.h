@@ -111,8 +111,8 @@ struct TraceSummary : DeliveredCounts {
 [[nodiscard]] const DeviceCount* busiest(std::span<const DeviceCount> devices);
 
 // Chooses a device: `wanted`, else the only one, else the one that `sink` prefers, else the
-// busiest. `why` is empty if there was only one. Fails if the trace holds no events or none of
-// `wanted`; the Error names the trace.
+// busiest. `why` is empty if there was only one. Fails if the trace holds no events, or no events
+// of `wanted`; the Error names the trace.
 [[nodiscard]] Result<DeviceChoice> choose_device(const std::string& name,
                                                  const TraceSummary& summary,
                                                  std::optional<std::uint32_t> wanted,

@@ -37,7 +37,7 @@ class OutputFile {
 class TraceWriter {
  public:
   [[nodiscard]] static Result<std::unique_ptr<TraceWriter>> create(const OutputName& name);
-  // Fails if the name selects no format. Lets callers validate a name before any work starts.
+  // Fails if the name selects no format. Callers use it to validate a name before any work starts.
   [[nodiscard]] static Status check_name(const std::string& path);
   virtual ~TraceWriter() = default;
   // `generation` is the kernel's generation, or unknown. It must be known by the time of the first

@@ -250,7 +250,8 @@ class Reader {
       buffer.cpus.push_back({cpu, offset, c.u64()});
     }
     if (!c.good()) return truncation_error("the places of the CPUs' data");
-    // Later versions of trace-cmd added the clock. A file of an older version has its pages here.
+    // Later versions of trace-cmd added the clock. Files of older versions have their pages at this
+    // place.
     Cursor clock = c;
     const std::uint64_t size = clock.u64();
     if (size > 0 && size < 1024) buffer.clock = chosen_clock(clock.take(size));
@@ -311,7 +312,7 @@ class Reader {
     if (out_.buffers.empty()) return no_records(text_);
     return {};
   }
-  // Returns the offset of the next options; 0 if there are none.
+  // Returns the offset of the next options; 0 after the last options.
   Result<std::uint64_t> read_options_v7(std::uint64_t offset) {
     Section section;
     E4R_CHECK(read_section(offset, kDone, true, section));

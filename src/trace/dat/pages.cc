@@ -106,7 +106,7 @@ Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
   const auto word = static_cast<std::uint32_t>(number(records_, 0, kWord));
   const unsigned kind = big_endian_ ? word >> kTimeBits : word & ((1U << kKindBits) - 1);
   const std::uint64_t time = big_endian_ ? word & ((1U << kTimeBits) - 1) : word >> kKindBits;
-  // All records have a second word except those whose length is in the first.
+  // All records have a second word except those whose length is in the first word.
   const bool short_one = kind > 0 && kind < kPadding;
   if (kind == kPadding && time == 0) return Step::page_end;
   if (!short_one && records_.size() < 2 * kWord) return damage_error("a page ends within a record");

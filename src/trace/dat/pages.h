@@ -76,7 +76,8 @@ class Cursor {
 struct BufferRecord {
   std::uint64_t stamp = 0;  // on the buffer's clock
   std::span<const std::byte> data;
-  // The number of events lost just before this record; 0 if unknown, nullopt if none were lost.
+  // The number of events lost just before this record; 0 if unknown, nullopt if no events were
+  // lost.
   std::optional<std::uint64_t> lost;
 };
 

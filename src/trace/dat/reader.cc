@@ -19,7 +19,8 @@ namespace {
 // trace-cmd's chunks need.
 constexpr std::size_t kMaxHeld = std::size_t{1} << 29;
 
-// Whether the release is 6.5 or later. These have five criteria; 6.5 and 6.6 print them as digits.
+// Whether the release is 6.5 or later. Such kernels have five criteria; 6.5 and 6.6 print them as
+// digits.
 bool has_five_rungs(std::string_view release) {
   unsigned major = 0, minor = 0;
   const char* end = release.data() + release.size();
@@ -78,7 +79,7 @@ class DatTrace final : public Trace {
   }
 
  private:
-  // The records of one CPU in one buffer, and the record to deliver next.
+  // The records of one CPU in one buffer. `record` is the next one to deliver.
   struct Lane {
     CpuRecords records;
     std::size_t buffer = 0;

@@ -90,7 +90,7 @@ class BlockEncoder {
   BlockEncoder() : bytes_(kBlockBytes + kMaxEventBytes) {}
   [[nodiscard]] bool full() const { return events_ == kBlockEvents || size_ >= kBlockBytes; }
   [[nodiscard]] bool empty() const { return events_ == 0; }
-  // Must not be called if full(). Drops fields that the event's kind does not have.
+  // Adds an event, without fields that its kind does not have. Must not be called if full().
   void add(const Event& event);
   [[nodiscard]] std::uint32_t events() const { return events_; }
   [[nodiscard]] std::span<const std::uint8_t> payload() const { return {bytes_.data(), size_}; }

@@ -90,7 +90,8 @@ class E4tTrace final : public Trace {
     return std::span<const Event>(batch_.data(), filled);
   }
 
-  // Returns false if some events of a block may have to be left out.
+  // Returns false if some events may have to be left out, because packed blocks are passed on
+  // whole.
   bool keep_packed(PackedBlocks& store) override {
     if (options_.lenient || options_.device) return false;
     store_ = &store;

@@ -158,7 +158,8 @@ EventFormat event_format(const tep_event& event) {
 
 namespace {
 
-// Limits above all real values: a record's size (at most a page) and the kernel's event numbers.
+// Limits that no real value exceeds, on the size of a record (at most a page) and on the kernel's
+// event numbers.
 constexpr int kMaxSize = 1 << 16;
 constexpr int kMaxId = 1 << 16;
 constexpr std::size_t kMaxEvents = UINT16_MAX;

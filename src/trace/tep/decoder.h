@@ -39,7 +39,7 @@ struct EventFormat {
   std::string system, name;
   std::int64_t id = -1;
   std::vector<Field> common, fields;  // the fields of all events, and those of this event
-  std::vector<Name> flags, symbols;   // from the first list of that type; empty if there is none
+  std::vector<Name> flags, symbols;   // from the first list of that type; empty without a list
   bool print_known = true;            // whether `flags` and `symbols` are reliable
   friend bool operator==(const EventFormat&, const EventFormat&) = default;
 };
@@ -77,10 +77,10 @@ class RecordDecoder {
  public:
   enum class Outcome : std::uint8_t { event, other, malformed };
 
-  // Missing formats are not an Error (see knows()). The format of a needed event is an Error if it
-  // lacks a field that every known kernel has, or if its criteria cannot be determined. If such an
-  // event is not needed, its records count as malformed. `declared` is the kernel according to the
-  // user, or unknown.
+  // Makes a decoder from the formats of a kernel. A missing format is not an Error (see knows()).
+  // The format of a needed event is an Error if it lacks a field that every known kernel has, or if
+  // its criteria cannot be determined. If such an event is not needed, its records count as
+  // malformed. `declared` is the kernel according to the user, or unknown.
   [[nodiscard]] static Result<RecordDecoder> create(std::span<const EventFormat> formats,
                                                     bool big_endian,
                                                     Generation declared = Generation::unknown,
