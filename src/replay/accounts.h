@@ -155,9 +155,9 @@ class SearchMeter {
   std::uint64_t examined_ = 0;    // extents so far
 };
 
-// Counts over the course of a trace. A trace of any length has at most kBuckets buckets. Bucket i
-// holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket must have join(other),
-// which adds the counts of the bucket that follows.
+// A series of counts over the course of a trace. A trace of any length has at most kBuckets
+// buckets. Bucket i holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket must
+// have join(other), which adds the counts of the bucket that follows.
 template <class Bucket>
 class Course {
  public:
@@ -190,7 +190,7 @@ class Course {
   std::uint32_t shift_ = 0;
 };
 
-// Counts of a run beyond the allocator's own counters.
+// Counts that a run keeps in addition to the allocator's own counters.
 struct Tally {
   std::uint64_t requests = 0;  // allocations decided
   std::uint64_t metadata = 0;  // allocations without HINT_DATA
@@ -413,7 +413,7 @@ class LockOperations final : public Account {
   void freed(std::uint32_t group) override {
     if (of_frees_) allocator::note_free(*policy_, group, notes_);
   }
-  // In the order of the requests and frees.
+  // The notes, in the order of the requests and frees.
   [[nodiscard]] const allocator::LockNotes& notes() const { return notes_; }
   void forget() { notes_.forget(); }
 

@@ -26,7 +26,7 @@ struct Divergence {
   std::uint32_t group = 0;  // group of the recorded result
 };
 
-// The number of the model's decisions that equal the recorded kernel's. Only decisions with a
+// Counts how many of the model's decisions equal the recorded kernel's. Only decisions with a
 // closing event count (ext4_mballoc_alloc or ext4_mballoc_prealloc). The comparison uses the choice
 // that the model made before a recorded result replaced it.
 struct Agreement {

@@ -156,7 +156,7 @@ class Claims {
  public:
   explicit Claims(const state::Source& source) : source_(source) {}
 
-  // Returns false if a cluster is outside the group or already claimed.
+  // Claims the clusters. Returns false if a cluster is outside the group or already claimed.
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t len) {
     if (len == 0 || !source_.geometry.holds(group, static_cast<std::int64_t>(start), len) ||
         source_.groups[group].corrupt)

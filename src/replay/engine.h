@@ -214,7 +214,7 @@ class Engine {
   std::vector<state::MbGroup> groups_while_discarding_;
   std::unordered_map<std::uint64_t, Trimming> trimming_;
   // In a live run with another layout: the group that FITRIM has reached, and the length of the
-  // shortest run that it has sent in that group.
+  // shortest run that it has discarded in that group.
   Op live_trim_;
   std::uint32_t live_minlen_ = 0;
   allocator::DecisionHash hash_;      // a member for the same reason as agreement_

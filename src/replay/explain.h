@@ -20,9 +20,9 @@ namespace e4r::replay {
 // same reason share a line.
 class Explanation : public allocator::SearchObserver {
  public:
-  // Call before the decision.
+  // Begins an explanation. Call this before the decision.
   void begin(const Asked& one);
-  // Call after the decision.
+  // Ends the explanation. Call this after the decision.
   void end(const Decided& one);
 
   [[nodiscard]] const std::string& text() const { return text_; }

@@ -105,7 +105,7 @@ class RunSearch {
    public:
     void take(const Rank& rank, std::vector<ClusterRange> runs) {
       if (!wants(rank)) return;
-      // Of two answers with equal ranks and equal first runs, the one whose second run is lower
+      // If two answers have equal ranks and equal first runs, the one whose second run is lower
       // comes first. Other answers with equal ranks are in the order in which they were found.
       const auto is_behind = [&](const Answer& other) {
         const bool is_lower = runs.size() == 2 && other.runs.size() == 2 &&

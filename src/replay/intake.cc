@@ -126,7 +126,8 @@ void Intake::answer(Op& op) {
   op.len = 0;
 }
 
-// jbd2 commits transactions one at a time.
+// Counts a contradiction if a commit is already in progress, since jbd2 commits transactions one at
+// a time.
 bool Intake::flushing(const Op& op) {
   if (committing_ || (seen_ && op.block == transaction_))
     found_.note(&Contradictions::transactions, op.ordinal);

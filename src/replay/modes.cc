@@ -71,7 +71,8 @@ void Follow::decide(const Op& op) {
   }
 }
 
-// Most requests are decided in the order of their numbers, so this usually appends.
+// Stores the inputs of a request. Most requests are decided in the order of their numbers, so this
+// usually appends.
 void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs) {
   std::vector<allocator::DecisionInputs>& known = inputs_.known;
   if (request <= inputs_.forgotten) return;
@@ -94,8 +95,8 @@ void Follow::forget_inputs() {
   learnt_.clear();
 }
 
-// The kernel and the model each took the first group of a list, so the kernel's group came before
-// the model's on that list.
+// Notes that the kernel's group came before the model's on the list, since each of them took the
+// first group of that list.
 void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
       own.criterion != op.closing.criterion)
@@ -170,8 +171,8 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   translation_.recorded_metadata(op.ino, op.block + placed, 0, recorded - placed);
 }
 
-// Turns `request` into a request for the file blocks [at, end), which continue the blocks before
-// them.
+// Turns `request` into a request for the file blocks [at, end). Its goal continues the extent of
+// the file on their left.
 void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
                    allocator::Request& request) const {
   request.logical = static_cast<std::uint32_t>(at);

@@ -108,9 +108,9 @@ Op* OpStream::open_op(std::uint32_t pid) {
   return number == nullptr ? nullptr : &queue_[*number];
 }
 
-// A load during the thread's own allocation needs no operation, since the model loads the group as
-// well. But a repeated load needs one: buddies are in the page cache, which drops them under memory
-// pressure.
+// Handles the load of a buddy. A load during the thread's own allocation needs no operation, since
+// the model loads the group as well. A repeated load needs an operation. It happens because buddies
+// are in the page cache, which drops them under memory pressure.
 void OpStream::on_load(const Event& event) {
   const bool known = event.group < loaded_.size();
   const bool again = known && loaded_[event.group];
@@ -126,8 +126,8 @@ void OpStream::on_load(const Event& event) {
   }
 }
 
-// The thread's ext4_discard_blocks events follow this event. The thread may load the group's
-// bitmaps again in between.
+// Handles the event with which FITRIM reaches a group. The thread's ext4_discard_blocks events
+// follow. The thread may load the group's bitmaps again in between.
 void OpStream::on_trim(const Event& event) {
   Discarding& thread = discarding_thread(event);
   Op& op = push(Op::Kind::trim_group, event);
@@ -332,7 +332,7 @@ void OpStream::add_freed(const Freed& freed) {
   freed_.push_back(freed);
 }
 
-// Forgets the frees before the oldest pending allocation, but at least half of all frees.
+// Forgets the frees before the oldest pending allocation, and at least the older half of all frees.
 void OpStream::forget_old_frees() {
   const std::uint64_t oldest = queue_.empty() ? ordinal_ : queue_.front().ordinal;
   const auto later = std::partition_point(freed_.begin(), freed_.end(),

@@ -145,7 +145,7 @@ struct Op {
     // group, start, count: FITRIM looks for free clusters here; request: its number among
     // trim_group operations, from 1
     trim_group,
-    // request: as in discard_blocks. That sender has given back the range that it sent last
+    // request: as in discard_blocks. That sender has given back the range of its last discard
     discarded,
     lost,  // events are missing here
   };

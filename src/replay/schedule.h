@@ -87,7 +87,7 @@ class Schedule {
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
 
   // Before the allocation takes effect, the trim or the worker (FsState::Discarding::by) gives back
-  // the range that it sent last.
+  // the range of its last discard.
   void discarded_before(std::uint64_t request, std::uint64_t by) { discards_[request] = by; }
   [[nodiscard]] std::optional<std::uint64_t> discarded_before(std::uint64_t request) const {
     const auto found = discards_.find(request);

@@ -94,7 +94,8 @@ class Session::Replays {
     if (options_.warm) warm_ = *options_.warm;
   }
 
-  // If `beside` is true, a second replay in the same pass makes its own decisions.
+  // Follows the recorded kernel. If `beside` is true, another replay in the same pass makes its own
+  // decisions.
   [[nodiscard]] Result<Followed> follow(const Setup& recorded, bool beside);
   [[nodiscard]] Result<Followed> follow_recorded(Setup recorded, bool beside);
   [[nodiscard]] Result<Run> follow_again(const Setup& setup) const {
@@ -357,8 +358,8 @@ Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
   return true;
 }
 
-// The places of preallocations that are known only from counters may be wrong. In the group of the
-// first differing decision, tries the other possible places. Repeats this as long as fewer
+// Tries other places for preallocations that are known only from counters, since their places may
+// be wrong. Does so in the group of the first differing decision, and repeats this as long as fewer
 // decisions differ. If many decisions differ, the policy is the cause, and nothing is tried.
 Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) {
   constexpr std::uint64_t kMostDecisions = 5'000'000;  // total of all tries
@@ -383,9 +384,9 @@ Status Session::Replays::place_otherwise(const Setup& recorded, Followed& best) 
   }
 }
 
-// Read-ahead may have found bitmaps in memory. First assumes this for all groups. If that does not
-// help, assumes it for single batches around the first decision that differs. Keeps an assumption
-// only if fewer decisions differ with it.
+// Looks for bitmaps that read-ahead found in memory. First assumes this for all groups. If that
+// does not help, assumes it for single batches around the first decision that differs. Keeps an
+// assumption only if fewer decisions differ with it.
 Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best) {
   constexpr std::size_t kMostBatches = 16;             // for one decision
   constexpr std::uint64_t kMostDecisions = 5'000'000;  // in all tries

@@ -43,7 +43,7 @@ class SideBySide {
   SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, const FileWriters& writers);
 
   // Returns the decision number, from 1, of the writer's next request in the trace. If the writer
-  // has no request left, does its remaining operations and returns nullopt.
+  // has no request left, performs its remaining operations and returns nullopt.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
   // Performs the writer's operations that precede that request, such as frees. Afterwards the
   // engine's LockOperations cover only these. The Error is the decider's.

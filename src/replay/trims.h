@@ -25,8 +25,8 @@ struct RecordedTrim {
 // later and both groups are trimmed whole. If the trace has no ext4_discard_blocks, every run
 // counts as long enough. `warm` says that the file system had been mounted before the trace. A
 // group of such a file system may have been trimmed before the trace. This is assumed if its first
-// trim sends nothing and the trace has freed no clusters in it. Then none of its runs counts as
-// long enough.
+// trim discards nothing and the trace has freed no clusters in it before. Then none of its runs
+// counts as long enough.
 [[nodiscard]] Result<std::vector<RecordedTrim>> recorded_trims(trace::EventSource& events,
                                                                const Geometry& geometry,
                                                                bool discards_recorded, bool warm);

@@ -59,7 +59,7 @@ class Evidence {
     }
   }
 
-  // Clusters of preallocations that the trace shows.
+  // The number of clusters in preallocations that the trace shows.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
   // Whether the trace shows releases of preallocations. If not, clusters that a search found may
   // have been in a preallocation at the start.
@@ -179,7 +179,7 @@ class Evidence {
                              static_cast<std::uint32_t>(len));
   }
 
-  // The goal that the first search of a stream uses was set before the trace.
+  // Notes the goal of each stream's first search, since that goal was set before the trace.
   void note_stream(const Event& e) {
     if ((e.flags & mb::stream_alloc) == 0 || !streams_seen_.insert(e.ino % kStreams).second) return;
     if (e.goal_ex.group >= geometry_.groups) return;
@@ -221,8 +221,8 @@ class Evidence {
     return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
   }
 
-  // A file's preallocation begins right after blocks of the file, or ends right before later
-  // blocks.
+  // Notes where preallocations of the file may be: one begins right after blocks of the file, or
+  // ends right before later blocks.
   void note_neighbours(const Event& e) {
     if (e.left_block != 0 && is_new_at(e.left_block + 1))
       begins_at_[e.left_block + 1] = {e.ino, e.left_logical + 1};
@@ -423,7 +423,7 @@ class Rests {
   std::vector<std::pair<PlantedPrealloc*, std::uint32_t>> rests_;
 };
 
-// An order of groups, given by ranks, in which groups can be moved before others.
+// An order of groups, stored as ranks. A group can be moved to just before another group.
 class Ranking {
  public:
   Ranking(std::vector<std::uint32_t>& rank, std::uint32_t group_count) : rank_(rank) {
