@@ -10,7 +10,7 @@
 
 namespace e4r::allocator {
 
-// Where streams continue: a large file starts in the group where the previous one ended.
+// Where streams continue: a large file starts in the group where the previous large file ended.
 struct StreamRules {
   // True: one goal per possible CPU, at most one for four groups. The inode number selects the
   // goal, which holds only a group. False: one goal for all inodes, which also holds the cluster

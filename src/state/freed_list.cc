@@ -75,7 +75,8 @@ void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, E
   insert(tree, entry);
 }
 
-// The parent of a new node is its left neighbour if that one has no right child; otherwise its
+// Merges the entry with the node that would be its parent in the tree, if the two extents join. The
+// parent of a new node is its left neighbour if that neighbour has no right child; otherwise the
 // right neighbour.
 bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry) {
   using Traits = Tree::value_traits;

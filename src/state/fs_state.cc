@@ -7,8 +7,8 @@
 namespace e4r::state {
 namespace {
 
-// Each group has two blocks in the buddy cache, one for the bitmap and one for the buddy. With
-// small blocks, several groups share a 4 KiB page.
+// The number of groups that share a 4 KiB page of the buddy cache. Each group has two blocks there,
+// one for the bitmap and one for the buddy.
 std::uint32_t groups_per_page(const Geometry& geometry) {
   constexpr std::uint32_t kPageBits = 12;
   return geometry.block_bits + 1 < kPageBits ? 1u << (kPageBits - geometry.block_bits - 1) : 1u;

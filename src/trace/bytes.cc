@@ -224,8 +224,8 @@ class Decompressor : public Decoder {
   std::string warning() const final { return warning_; }
 
  protected:
-  // Implements read(). Data decoded before damage must be delivered first: a call that produced
-  // data returns it, and the next call fails.
+  // Implements read(). Data decoded before damage must be delivered before the damage is reported:
+  // a call that produced data returns it, and the next call fails.
   virtual Result<std::size_t> decode(std::span<char> out) = 0;
 
   // Reads more input if input() is empty. Returns false at the end of the input.

@@ -74,8 +74,8 @@ struct Peeked {
 // The size of a frame's head. Its last four bytes are the checksum.
 inline constexpr std::size_t kFrameBytes = 16;
 
-// The checksum of a frame: over the first kFrameBytes - 4 bytes of `head`, then over `stored`, the
-// payload as stored.
+// Returns the checksum of a frame. It covers the first kFrameBytes - 4 bytes of `head` and then
+// `stored`, the payload in its stored form.
 [[nodiscard]] std::uint32_t frame_sum(std::string_view head, std::string_view stored);
 // Adds a frame's checksum to `chain`, the checksum over the checksums of all earlier frames. The
 // first `chain` is 0.

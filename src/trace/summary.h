@@ -15,7 +15,7 @@
 namespace e4r::trace {
 
 // An upper bound on the recorded kernel's release, derived from words in the trace; unknown if no
-// word shows it.
+// word limits it.
 enum class OlderThan : std::uint8_t { unknown, v5_9, v5_7, v4_0 };
 
 enum class Format : std::uint8_t { unknown, ftrace, trace_cmd, perf, e4t, trace_dat };

@@ -14,8 +14,9 @@ constexpr unsigned kKindBits = 5, kTimeBits = 27;
 constexpr unsigned kPadding = 29, kTimeExtend = 30, kTimeStamp = 31;
 constexpr std::size_t kWord = 4;
 
-// Parts of a page's commit word: the number of committed bytes; a flag that events were lost before
-// this page; a flag that their number follows the committed bytes.
+// Parts of a page's commit word: the number of committed bytes; a flag that is set if events were
+// lost before this page; a flag that is set if the number of lost events follows the committed
+// bytes.
 constexpr std::uint64_t kCommitted = (1U << 27) - 1;
 constexpr std::uint64_t kLost = 1U << 31, kLostCount = 1U << 30;
 

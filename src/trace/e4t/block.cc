@@ -55,7 +55,7 @@ constexpr std::uint64_t difference(U value, U expected) {
   return zigzag(static_cast<std::uint64_t>(static_cast<std::int64_t>(d)));
 }
 
-// Collects the fields that differ.
+// Collects the fields that differ from their predicted values.
 struct EncodeFields {
   std::uint32_t mask = 0;
   int count = 0;

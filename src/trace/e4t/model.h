@@ -17,7 +17,7 @@ namespace e4r::trace::e4t {
 // decoder sets the field. Bits below 7 belong to the fields that differ most often.
 class EventModel {
  public:
-  // Selects the thread that sends the next events.
+  // Selects the thread to which the next events belong.
   void select(std::uint32_t pid) { thread_ = (pid * 0x9e3779b1U) >> 28; }
 
   template <class Op>
@@ -160,7 +160,7 @@ class EventModel {
   }
 
   // Expects a hit in the file's preallocation at the goal, and a hit in a locality group's
-  // preallocation just after the previous one.
+  // preallocation just after the previous hit.
   template <class Op>
   void prealloc(Op& op, Event& e) {
     op(6, e.ino, threads_[thread_].ino);

@@ -27,7 +27,7 @@ bool is_ftrace(std::string_view line) {
          read_ftrace_prefix(scan, prefix);
 }
 
-// trace-cmd pads the event's name; ftrace does not.
+// Whether the line comes from trace-cmd, which pads the event's name; ftrace does not.
 bool is_trace_cmd(std::string_view line) {
   Prefix prefix;
   LineCursor scan(line);
@@ -54,7 +54,8 @@ const TextFormat& row_of(Format format) {
   return kFormats.front();
 }
 
-// Lines that a recorder prints between events: headers, comments, stack traces.
+// Whether the line is one that recorders print between events: a header, a comment or part of a
+// stack trace.
 bool is_decoration(std::string_view line) {
   for (const std::string_view start : {"#", "cpus=", "CPU ", " => ", "\t", "version = "})
     if (line.starts_with(start)) return true;
