@@ -26,7 +26,8 @@ struct FreeExtents {
   std::uint64_t free_chunks = 0;
   std::array<Bucket, kBuckets> buckets = {};
 
-  // In whole blocks, rounded down; 0 when there is no free extent.
+  // The average length of a free extent in whole blocks, rounded down; 0 when there is no free
+  // extent.
   [[nodiscard]] std::uint64_t average() const { return count == 0 ? 0 : blocks / count; }
   friend bool operator==(const FreeExtents&, const FreeExtents&) = default;
 };

@@ -63,7 +63,7 @@ class Image {
   E4REPLAY_API ~Image();
 
   [[nodiscard]] E4REPLAY_API const FileSystem& file_system() const;
-  // Human-readable lines about an unreplayed journal, recorded errors and damaged groups.
+  // Returns human-readable lines about an unreplayed journal, recorded errors and damaged groups.
   [[nodiscard]] E4REPLAY_API std::vector<std::string> warnings() const;
   // The group's descriptor. Error: `number` is not below file_system().groups.
   [[nodiscard]] E4REPLAY_API Result<Group> group(std::uint32_t number) const;

@@ -182,8 +182,8 @@ std::uint64_t goal_of(const Geometry& geometry, std::uint32_t group, std::int64_
   return geometry.block_of(group, static_cast<std::uint32_t>(start));
 }
 
-// `scanned` is the number of groups scanned according to the closing event. A search that took its
-// goal scanned no group.
+// Returns what served a request. `scanned` is the number of groups scanned according to the closing
+// event. A search that took its goal scanned no group.
 ServedBy served_by(bool prealloc, bool success, std::uint32_t scanned) {
   if (!success) return ServedBy::nothing;
   if (prealloc) return ServedBy::preallocation;

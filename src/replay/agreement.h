@@ -56,7 +56,7 @@ struct Agreement {
   Course<Share> course;
   std::uint64_t last_divergence = 0;  // number of the last divergent decision; 0: no divergence
 
-  // `of` as a percentage of all decisions; nullopt if there were no decisions.
+  // Returns `of` as a percentage of all decisions; nullopt if there were no decisions.
   [[nodiscard]] std::optional<double> percent(std::uint64_t of) const {
     if (requests == 0) return std::nullopt;
     return 100.0 * static_cast<double>(of) / static_cast<double>(requests);

@@ -239,9 +239,9 @@ void Engine::end_discard(std::uint64_t by) {
 }
 
 // Handles a recorded discard. A free that takes effect at once discards its own clusters, so its
-// recorded discard needs no further action. If the worker has nothing to send, the discard belongs
-// to a FITRIM whose ext4_trim_all_free is missing from the trace. A replay with its own extents
-// cannot distinguish the worker from such a FITRIM.
+// recorded discard needs no further action. If the worker has nothing to discard, the recorded
+// discard belongs to a FITRIM whose ext4_trim_all_free is missing from the trace. A replay with its
+// own extents cannot distinguish the worker from such a FITRIM.
 void Engine::on_discard(const Op& op) {
   recorded_discards_.add(geometry().to_blocks(op.count));
   if (op.request != 0) return on_discard_of_trim(op);

@@ -89,7 +89,8 @@ class Engine {
   // Counts of the recorded kernel's decisions. They do not depend on the engine's decisions.
   [[nodiscard]] const ClosingCounts& closings() const { return closings_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
-  // Only Follow finds contradictions that depend on the state (in use, not in use).
+  // The contradictions found so far. Only Follow finds those that depend on the state (in use, not
+  // in use).
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   // Agreement with the recorded kernel. Empty in a WhatIf, which compares nothing.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }

@@ -236,7 +236,8 @@ class RunSearch {
     return out;
   }
 
-  // `key` is the key of the free run's counters without the piece.
+  // Adds the piece if it can be hidden. `key` is the key of the free run's counters without the
+  // piece.
   void add(std::uint32_t of, const ClusterRange& piece, Key key, std::vector<Piece>& out) const {
     if (can_be_hidden(piece)) out.push_back({of, piece, alignment(of, piece), key - keys_[of]});
   }
@@ -310,8 +311,8 @@ class RunSearch {
     }
   }
 
-  // Both pieces lie in the same free run. The change in the number of free runs shows where each of
-  // them is: at the beginning, in the middle, or at the end.
+  // Finds answers with two pieces in the same free run. The change in the number of free runs shows
+  // where each of them is: at the beginning, in the middle, or at the end.
   void find_two_in_one_run(std::uint32_t of, const Counts& missing, std::uint32_t clusters,
                            Answers& answers) const {
     const ClusterRange& run = free_runs_[of];

@@ -118,8 +118,8 @@ class WhatIf : public Engine {
   // earlier request has already served it.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
-  // The replay's extents differ from the recorded ones, so the worker sends everything that commits
-  // have returned.
+  // The replay's extents differ from the recorded ones, so the worker discards everything that
+  // commits have returned.
   [[nodiscard]] std::uint64_t discards_for_one() const override {
     return allocator::Discards::kAll;
   }

@@ -32,7 +32,7 @@ class NumberedQueue {
   [[nodiscard]] T& front() { return (*this)[first_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
 
-  // `args` must not refer to elements of the queue.
+  // Adds an element at the end. `args` must not refer to elements of the queue.
   template <class... Args>
   T& push(Args&&... args) {
     if (size() == ring_.size()) grow();
@@ -142,8 +142,8 @@ struct Op {
     // group, start, count: clusters that are discarded; request: the number of the trim_group that
     // sends them, 0 for the worker
     discard_blocks,
-    // group, start, count: FITRIM looks for free clusters here; request: its number among
-    // trim_group operations, from 1
+    // group, start, count: the range in which FITRIM looks for free clusters; request: the
+    // operation's number among trim_group operations, from 1
     trim_group,
     // request: as in discard_blocks. That sender has given back the range of its last discard
     discarded,

@@ -221,8 +221,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   return {};
 }
 
-// Schedules that, before the allocation, the commit in progress returns the extents freed up to
-// event `freed`.
+// Schedules a part of the commit in progress before the allocation: it returns the extents freed up
+// to event `freed`.
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
   progress_.add_given(now_, freed);
@@ -303,7 +303,7 @@ std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
       op, [&](const Freed& entry) { return entry.freed_at == needed; }, needed);
 }
 
-// Schedules that a discarded range is given back before the allocation.
+// Schedules the return of a discarded range before the allocation.
 Status OrderSearch::end_discard_before(const Op& op, std::uint64_t by) {
   found_.discarded_before(op.request, by);
   Op over = op_before(op, Op::Kind::discarded);
@@ -335,8 +335,8 @@ OrderSearch::Others OrderSearch::still_open() {
   return out;
 }
 
-// The decided allocations that took effect after this one, in reverse order and as few as possible.
-// Empty if this one does not belong before any of them.
+// The decided allocations that took effect after `op`, in reverse order and as few as possible.
+// Empty if `op` does not belong before any of them.
 OrderSearch::Others OrderSearch::find_later(const Op& op) {
   // Restoring a tree for each trial would take too long.
   if (trials_left_ == 0 || state::has_tree(model().state().index())) return {};

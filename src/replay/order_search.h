@@ -48,7 +48,7 @@ class OrderSearch final : public Follow {
   // A later Follow can use the order from the beginning.
   [[nodiscard]] const Schedule& found() const { return found_; }
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
-  // Forgets the order found so far. A run without an end calls it if it does not need the order.
+  // Forgets the order found so far. For a run without an end, if nothing uses the order.
   void forget_order() {
     found_ = {};
     progress_ = {};

@@ -146,7 +146,7 @@ class Translation {
   Runs::iterator recent_ = runs_.end();  // the run that was last extended
 };
 
-// Joins each range with its predecessor if it continues that one.
+// Joins each range with its predecessor if it continues the predecessor.
 void join_neighbours(std::vector<BlockRange>& ranges);
 
 }  // namespace e4r::replay
