@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint32_t kOwnFlags =
     mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
-// Files without extents can only use groups below block 2^32.
+// Returns the number of groups that a request may use. Files without extents can only use groups
+// below block 2^32.
 std::uint32_t usable_groups(const state::MountedGeometry& geometry) {
   if (geometry.extents) return geometry.groups;
   return std::min<std::uint32_t>(
@@ -323,8 +324,8 @@ void Allocator::read_stream(const Request& request, Search& search) const {
                                                 : search.guide->goes_on_from(streams_, request.ino);
 }
 
-// Searches. If there is no space, discards preallocations and tries again, by the retry rules of
-// ext4_mb_new_blocks for a single writer.
+// Searches for space for the request. If there is no space, discards preallocations and tries
+// again, by the retry rules of ext4_mb_new_blocks for a single writer.
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
   const PreallocRules& rules = policy_.kernel.preallocs;

@@ -21,9 +21,9 @@ struct Counters {
     std::uint64_t useless_loops = 0;
     std::uint64_t bad_suggestions = 0;
     std::uint64_t extents_scanned = 0;
-    // Groups that another CPU had locked. The kernel checks the lock both before and after it
-    // counts a group as considered (ext4_mb_scan_group, Linux 6.18), so some of these groups may
-    // also be in groups_considered.
+    // Groups that were passed over because another CPU had locked them. The kernel checks the lock
+    // both before and after it counts a group as considered (ext4_mb_scan_group, Linux 6.18), so
+    // some of these groups may also be in groups_considered.
     std::uint64_t passed_over = 0;
   };
   std::array<PerCriterion, mb::kCriteria> by_criterion{};

@@ -89,7 +89,7 @@ class Decider {
   // The current state of the file system. FsState::settled_words is exact for every decider. It
   // gives the bitmaps as they are after all preallocations are discarded and all frees committed.
   [[nodiscard]] virtual const state::FsState& state() const = 0;
-  // Complete after finish().
+  // The allocator's counters. They are complete after finish().
   [[nodiscard]] virtual const Counters& counters() const = 0;
   [[nodiscard]] virtual const Policy& policy() const = 0;
   [[nodiscard]] virtual const Tunables& tunables() const = 0;

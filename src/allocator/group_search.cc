@@ -352,8 +352,8 @@ void GroupSearch::scan_striped(Group& group) {
   const std::uint64_t first = geometry.first_block(group.number);
   const std::uint64_t offset = (first + blocks - 1) / blocks * blocks - first;
   std::uint64_t at = stripes_.in_clusters ? offset >> geometry.cluster_bits : offset;
-  // Without whole_goal, the kernel also looks at a stripe that the group's end cuts off. It is
-  // never free.
+  // Without whole_goal, the kernel also looks at a stripe that the group's end cuts off. Such a
+  // stripe is never free.
   const std::uint64_t needed = stripes_.whole_goal ? wanted : 1;
   for (; at + needed <= geometry.clusters_per_group; at += stripe) {
     const Extent extent = state_.find_extent(group, static_cast<std::uint32_t>(at), wanted);

@@ -126,7 +126,8 @@ const Kernel kLinux6_12 = {
 
 namespace {
 
-// Linux 6.17 to 7.3, or a variant that starts searches elsewhere or restores goals differently.
+// Makes the kernel of Linux 6.17 to 7.3, or of a variant that starts searches elsewhere or restores
+// goals differently.
 constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
                             const GoalRules& remembers = {.of_groups = false}) {
   Kernel kernel = kSince6_17;

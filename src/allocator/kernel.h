@@ -113,7 +113,7 @@ struct GroupRules {
   // group more.
   bool asks_at_once = false;
   // True: after a criterion has looked at as many groups as exist, the search enters the next
-  // criterion even if that one does not apply to the request (6.5 to 6.18.9).
+  // criterion even if that criterion does not apply to the request (6.5 to 6.18.9).
   bool enters_after_round = false;
   // True: when a walk of all groups in the last criterion does not end the search, the kernel
   // increments the criterion once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to
@@ -188,7 +188,7 @@ inline constexpr Kernel kLinux6_1 = {
     .stats = StatNames::v6_1,
 };
 
-// 6.9 to 6.16, and 6.12 up to 6.12.42
+// 6.9 to 6.16; in the stable series 6.12, up to 6.12.42
 inline constexpr Kernel kLinux6_14 = {
     .name = "Linux 6.14 to 6.16",
     .groups = {.index = state::GroupIndex::lists_keep_full,

@@ -22,7 +22,8 @@ void LockNotes::add(std::span<const LockStep> steps, std::uint32_t ns) {
     const auto of_it = std::find_if(held.begin(), held.end(),
                                     [&](const LockStep& s) { return s.lock == step.lock; });
     const bool lets_go = step.what == LockStep::What::let_go;
-    // Ignore a step that takes a lock that is already held, or that releases one that is not held.
+    // Ignore a step that takes a lock that is already held, or that releases a lock that is not
+    // held.
     if (lets_go != (of_it != held.end())) continue;
     if (lets_go) {
       step.name = of_it->name;

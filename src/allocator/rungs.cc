@@ -152,7 +152,7 @@ std::optional<std::uint32_t> go_on_in_cr1_tree(Search& search) {
   return std::nullopt;
 }
 
-// CR1 of Linux 5.13 to 5.19 (ext4_mb_choose_next_group_cr1).
+// Chooses the next group for CR1 of Linux 5.13 to 5.19 (ext4_mb_choose_next_group_cr1).
 std::optional<std::uint32_t> choose_cr1_by_tree(Search& search) {
   const bool again = (search.flags & mb::cr1_optimized) != 0;
   const auto group = again ? go_on_in_cr1_tree(search) : descend_cr1_tree(search);

@@ -19,7 +19,8 @@ namespace e4r::allocator {
 [[nodiscard]] std::uint32_t one_cluster(const Search& search);
 
 [[nodiscard]] bool good_cr0(const Search& search, const state::Group& group);
-// CR0 up to 5.4: a group whose average free extent covers the goal is good enough, too.
+// Whether the group is good enough for CR0 up to 5.4, which also accepts a group whose average free
+// extent covers the goal.
 [[nodiscard]] bool good_cr0_5_4(const Search& search, const state::Group& group);
 [[nodiscard]] bool good_average(const Search& search, const state::Group& group);  // CR1
 [[nodiscard]] bool good_any(const Search& search, const state::Group& group);      // CR2, CR3

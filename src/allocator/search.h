@@ -245,9 +245,9 @@ struct ReadAheadRules {
   bool every_batch;
   // True: the buddies of a batch are generated even if none of its bitmaps had to be read.
   bool without_reads;
-  // If the last rung reads no batch: true: no buddies are generated at the end. False: the buddies
-  // of an earlier rung's batch are generated, counting back from the group where the last rung
-  // began.
+  // Matters if the last rung reads no batch. True: no buddies are generated at the end. False: the
+  // buddies of an earlier rung's batch are generated, counting back from the group where the last
+  // rung began.
   bool forgotten_by_next_rung;
 };
 

@@ -124,8 +124,9 @@ void StepClock::on_pass(std::uint32_t, std::uint32_t count, std::uint32_t) {
   ns_ += std::uint64_t{count} * costs_.look;
 }
 
-// Up to 6.16, kernels hold a list's lock shared while they walk the list; 5.13 to 5.19 do the same
-// with the lock of their single tree. Later kernels take no lock.
+// Adds the lock under which the kernel asks its index. Up to 6.16, kernels hold a list's lock
+// shared while they walk the list; 5.13 to 5.19 do the same with the lock of their single tree.
+// Later kernels take no lock.
 void StepClock::on_index(mb::Criterion criterion, std::uint32_t len, std::optional<std::uint32_t>) {
   const state::GroupIndex index = policy_.kernel.groups.index;
   const bool shares = state::has_lists(index);

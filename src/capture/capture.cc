@@ -51,7 +51,7 @@ Result<Facts> parse(std::string_view text) {
   return *facts;
 }
 
-// Names and commands are arbitrary bytes, but JSON is UTF-8.
+// Returns the facts as JSON in valid UTF-8. Names and commands may be arbitrary bytes.
 template <class Facts>
 std::string text_of(const Facts& facts) {
   return valid_utf8(json::serialize(json::value_from(facts))) + "\n";

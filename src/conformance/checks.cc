@@ -18,7 +18,7 @@ void add(Complaints& out, std::vector<std::string> lines) {
              std::make_move_iterator(lines.end()));
 }
 
-// Broken invariants of the state, or the fault of a plugin policy.
+// Returns the broken invariants of the state, or the fault of a plugin policy.
 Complaints faults(const Rig& rig, std::uint64_t limit) {
   Complaints out = rig.state.check(limit);
   if (const Status status = rig.allocator.status(); !status.ok())

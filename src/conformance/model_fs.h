@@ -65,7 +65,7 @@ class ModelFs {
 
   // Marks groups without files BLOCK_UNINIT with the given probability in percent.
   void leave_uninit(Rng& rng, std::uint32_t percent);
-  // For images that are intentionally wrong.
+  // A group that the caller may change freely, to make an image that is intentionally wrong.
   state::GroupSource& group(std::uint32_t number) { return source_.groups[number]; }
 
   // The start state of a replay. Refers to this object.

@@ -168,7 +168,7 @@ void Workload::create(std::uint32_t depth) {
   files_[ino].busy = false;
 }
 
-// With delayed allocation, the file gets its size before its blocks.
+// Appends to a file. With delayed allocation, the file gets its size before its blocks.
 void Workload::append(std::uint64_t ino, std::uint32_t depth) {
   ModelFile& file = files_[ino];
   const std::uint32_t first = file.clusters.empty() ? 0 : file.clusters.rbegin()->first + 1;

@@ -6,8 +6,8 @@
 
 // Positions on a device and in files, for every layer: numbers, ranges and extents. A range has a
 // first element and a count; an extent has a start and a length, as in ext4. docs/design-model.md
-// says why numbers are plain integers. A range or an extent may lie anywhere; Geometry can tell
-// whether it exists.
+// says why numbers are plain integers. A range or an extent may have any position and size;
+// Geometry checks whether it exists on a device.
 namespace e4r {
 
 // A device block, counted in file-system blocks from the start of the device.

@@ -98,7 +98,7 @@ class GroupSet {
       levels_.emplace_back(bits, 0);
     } while (bits > 1);
   }
-  // The lowest member for which a bit of a level stands.
+  // The lowest member of the part of the set that a bit of a level summarises.
   [[nodiscard]] std::uint32_t descend(std::size_t level, std::uint64_t bit) const {
     for (; level > 0; --level)
       bit = bit * 64 + static_cast<std::uint64_t>(std::countr_zero(levels_[level - 1][bit]));

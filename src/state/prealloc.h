@@ -62,7 +62,7 @@ class PreallocPool {
     idle_.pop_back();
     return pa;
   }
-  // `pa` must be on no list.
+  // Keeps `pa` for reuse. `pa` must be on no list.
   void recycle(Prealloc& pa) {
     pa.used.clear();
     pa.made_len = 0;

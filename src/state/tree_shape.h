@@ -31,7 +31,7 @@ class TreeShaper {
   using ConstNode = typename Nodes::const_node_ptr;
 
  public:
-  // `id_of` returns the number of an element.
+  // Returns the shape of a tree. `id_of` returns the number of an element.
   template <class IdOf>
   [[nodiscard]] static TreeShape read(const Tree& tree, const IdOf& id_of) {
     TreeShape out;

@@ -88,7 +88,8 @@ class UnpackLimit {
   // `any` lifts the limit.
   explicit UnpackLimit(bool any = false) : any_(any) {}
 
-  // Counts a piece. The Error names the option that lifts the limit.
+  // Adds a piece to the totals. Beyond the limit, returns an Error that names the option that lifts
+  // it.
   [[nodiscard]] Status add(std::uint64_t stored, std::uint64_t plain, std::string_view name) {
     stored_ += stored;
     plain_ += plain;

@@ -19,7 +19,7 @@ namespace e4r::trace {
 enum class OlderThan : std::uint8_t { unknown, v5_9, v5_7, v4_0 };
 
 enum class Format : std::uint8_t { unknown, ftrace, trace_cmd, perf, e4t, trace_dat };
-// "ftrace text", "trace-cmd report", "perf script", "e4t", "trace-cmd recording".
+// Returns "ftrace text", "trace-cmd report", "perf script", "e4t" or "trace-cmd recording".
 [[nodiscard]] std::string_view format_name(Format format);
 
 // Counts of events of one device (DeviceCount) and of one event name (NameCount).

@@ -44,7 +44,8 @@ class EventModel {
     std::int32_t i_writecount = 0;
   };
 
-  // Group g begins at base_ + g * per_group_; both are derived from answers.
+  // Returns the first block of a result. Group g begins at base_ + g * per_group_; both numbers are
+  // derived from answers.
   std::uint64_t block_of(const RecordedExtent& x) const {
     return base_ + x.group * per_group_ + static_cast<std::uint32_t>(x.start);
   }
