@@ -143,8 +143,9 @@ Mode mode_by_size(const Geometry& geometry, const Tunables& tunables, const Exte
   return closed_file ? Mode::noprealloc : Mode::stream;
 }
 
-// A request without preallocation ends at the end of a file that no program has open for writing.
-// So the file's size is known.
+// Applies the modelled kernel's rule to a recorded mode. If the recorded request used no
+// preallocation, it ends at the end of a file that no program has open for writing. So the file's
+// size is known.
 Mode mode_as_recorded(Mode recorded, const Geometry& geometry, const Tunables& tunables,
                       const Extent& orig, bool groups_closed_files) {
   if (recorded != Mode::noprealloc || !groups_closed_files || tunables.mb_group_prealloc == 0)

@@ -77,7 +77,7 @@ struct TunableInfo {
 [[nodiscard]] const TunableInfo* find_tunable(std::string_view name);
 [[nodiscard]] const TunableInfo* find_tunable(std::uint64_t Tunables::*member);
 
-// Adds a tunable of a plugin policy. Returns the existing one if its description is identical.
+// Adds a tunable of a plugin policy. Returns the existing tunable if its description is identical.
 // Errors: an invalid name or meaning, a default above `max`, a name in use, more than eight
 // tunables.
 [[nodiscard]] Result<const TunableInfo*> add_own_tunable(std::string_view name,

@@ -77,8 +77,8 @@ class RecordingDecider : public allocator::Decider {
   std::uint64_t transaction_ = 1;
 };
 
-// The kernel release for a trace of the policy's decisions: the first release for which the policy
-// stands; may be empty.
+// The kernel release for a trace of the policy's decisions: the first release that the policy
+// models; may be empty.
 [[nodiscard]] std::string release_of(const allocator::Policy& policy);
 // The generation whose format that kernel uses for its events. (Only this project's kernels print
 // the inputs of requests.)

@@ -125,7 +125,8 @@ class ReadAhead final : public ByteSource {
     return stop_ ? nullptr : &slots_[filled_ % kSlots];
   }
 
-  // Publishes a filled slot, or the end if `got` is empty or an Error. Returns true to continue.
+  // Publishes a filled slot, or the end if `got` is empty or an Error. Returns whether the producer
+  // should continue.
   bool publish(Slot& slot, const Result<std::size_t>& got) {
     {
       const std::lock_guard lock(mutex_);
