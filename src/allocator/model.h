@@ -15,7 +15,8 @@ class Model final : public Decider {
   // `source` must outlive the object.
   Model(const state::Source& source, const Policy& policy, const Tunables& tunables);
 
-  // For callers that guide the allocator, or that set up state which a kernel keeps only in memory.
+  // The parts of the model. Callers use them to guide the allocator, or to set up state that a
+  // kernel keeps only in memory.
   [[nodiscard]] Allocator& allocator() { return allocator_; }
   [[nodiscard]] state::FsState& own_state() { return state_; }
   [[nodiscard]] Discards& own_discards() { return discards_; }

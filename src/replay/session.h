@@ -104,7 +104,7 @@ class Session {
                                                  unsigned threads) const;
 
   // Replays under the setup in the order that was found (number 0), and then in `orders` other
-  // orders, in which each overlapping allocation takes effect at a random moment between its
+  // orders. In these, each overlapping allocation takes effect at a random moment between its
   // request and its closing event. Calls see(number, run) for each run, from any of the threads.
   // Does nothing if no allocations overlap.
   [[nodiscard]] Status in_other_orders(

@@ -26,8 +26,8 @@
 // This model differs from the posting: a tunable decides which files have an extsize. The other
 // rules are the rules of 7.3; the posting was for 6.14. `e4replay age` makes requests as
 // ext4_map_blocks() does, but a trace's requests do not have that form; they keep their start. The
-// search looks for an aligned extent that holds the request, and keeps the rest as a preallocation
-// of the inode, which serves the blocks that follow.
+// search looks for an aligned extent that holds the request. The rest of the extent becomes a
+// preallocation of the inode, which serves the following blocks.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
