@@ -127,7 +127,7 @@ git_run() {
     rm -rf work
 }
 
-# The tools of a kernel, unpacked and built by two parallel jobs.
+# Unpacks the tools of a kernel and builds them, with two parallel jobs.
 kbuild() {
     local part wanted=()
     for part in tools scripts include arch/x86/include arch/x86/lib arch/x86/tools; do
@@ -139,7 +139,7 @@ kbuild() {
     make -s -C tools/lib/bpf clean
 }
 
-# Packages of this machine, repacked, unpacked, upgraded and removed.
+# Repacks packages of this machine, and unpacks, upgrades and removes them.
 dpkg_run() {
     local package
     for package in bash coreutils dpkg git gcc-12 perl-base python3.11-minimal tar; do
@@ -370,7 +370,7 @@ fsmark_run fsmark
 dbench_run dbench
 near_full python3'
 
-# The row of a capture: the columns of the table, and the agreement of the kernel's model.
+# Prints the row of a capture in MANIFEST: the columns of the table, and how often the kernel's model agrees.
 manifest_row() {
     local answer package version
     package=$(awk -v of="$7" '$1 == of { print $2 }' <<<"$packages")
@@ -398,8 +398,8 @@ rows() {
     grep -v '^#' "$table"
 }
 
-# These programs end before a machine would write back their data. So the data is written back every two seconds, which
-# also adds a second writer.
+# These programs end before the kernel would write back their data. So a second process writes it back every two
+# seconds, which also adds a second writer.
 if [ "${1:-}" = --inside ]; then
     (cd / && while sleep 2; do sync -f "$2"; done) &
     syncing=$!

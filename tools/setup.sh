@@ -10,8 +10,8 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev li
        zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev libncurses-dev zstd tar)
 # clang and libbpf-dev are for `record --events full`; pybind11-dev and python3-dev are for the Python package. Both are
-# optional for a build. python3-munkres replaces python3-scipy, which python3-fonttools (needed by python3-matplotlib)
-# would install: it depends on libboost-dev 1.74, which conflicts with libboost1.81-dev.
+# optional for a build. python3-munkres is named so that python3-fonttools (needed by python3-matplotlib) does not
+# install python3-scipy, which needs libboost-dev 1.74: that conflicts with libboost1.81-dev.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf python3-yaml sqlite3 jq xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres

@@ -87,7 +87,7 @@ int wait_for(pid_t pid) {
   return exit_status(status);
 }
 
-// The environment, with the locale set to English messages.
+// Returns the environment with LC_ALL=C, so that programs print English messages.
 std::vector<std::string> english_environment() {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -133,7 +133,8 @@ std::string find_program(const std::string& name) {
 
 namespace {
 
-// A program of e2fsprogs: the one that the environment variable names, or the installed one.
+// Returns the path of a program of e2fsprogs: the value of the environment variable `variable`, or
+// else the result of find_program().
 Result<std::string> find_in_e2fsprogs(const std::string& name, const char* variable) {
   if (const char* chosen = std::getenv(variable); chosen != nullptr && *chosen != '\0')
     return std::string(chosen);

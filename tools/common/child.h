@@ -23,7 +23,8 @@ namespace e4r::tools {
 // The path of the installed tune2fs: $E4R_TUNE2FS, or the result of find_program().
 [[nodiscard]] Result<std::string> find_tune2fs();
 
-// Pointers for exec() and posix_spawn(). They are valid until `words` changes.
+// Returns pointers to the words, followed by a null pointer, as exec() and posix_spawn() need them.
+// They are valid until `words` changes.
 [[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& words);
 
 // Replaces this process by the program. Returns only on failure.
@@ -32,8 +33,8 @@ namespace e4r::tools {
 // Runs the program on this process's standard input, output and error, so that it can ask questions
 // on the terminal. Waits for it and returns its exit status, or 128 + the signal that ended it.
 // Meanwhile only the child reacts to signals from the terminal, and SIGTERM and SIGHUP are
-// forwarded to it. If a signal ends the child, or if the child succeeds despite the signal, this
-// program then receives the signal.
+// forwarded to it. If this process received a signal meanwhile, it raises the signal again after
+// the child has been ended by it or has succeeded.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
 // A program's output, including standard error, and its status as returned by run_child().

@@ -25,7 +25,7 @@ class DeclaredOption {
                                                              // in --help
   DeclaredOption required();
   DeclaredOption may_repeat();      // allows several uses, each with one value
-  DeclaredOption may_lack_value();  // allows it without a value, which is then empty
+  DeclaredOption may_lack_value();  // allows the option without a value; the value is then empty
   DeclaredOption takes_the_rest();  // for an operand: takes one or more words
   DeclaredOption one_of(const std::vector<std::string>& words);
   DeclaredOption excludes(DeclaredOption other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Converts CLI11's options.
+// Converts options that were declared with CLI11 to nodes for completion.
 #include <CLI/CLI.hpp>
 
 #include "common/completion.h"
@@ -7,7 +7,8 @@
 namespace e4r::tools::completion {
 namespace {
 
-// Parsed from "TEXT:{clear,zero}": a placeholder, followed by a validator's description.
+// The parts of CLI11's type name, such as "TEXT:{clear,zero}": a placeholder, and a validator's
+// description.
 struct TypeName {
   std::string placeholder;
   std::vector<Word> choices;

@@ -7,8 +7,9 @@
 namespace e4r::tools::completion {
 namespace {
 
-// The script has two tables and this code, which reads them; PROGRAM stands for the program's name
-// as an identifier. It does not need the bash-completion package: sourcing it is enough.
+// The code of the bash script, which reads the two tables that the script also contains. PROGRAM is
+// replaced by the program's name as an identifier. Sourcing the script is enough: it does not need
+// the bash-completion package.
 constexpr std::string_view kReader = R"(
 # Removes from each candidate in COMPREPLY what the word $1 has up to its last = or :, because bash
 # splits words there. Adds no space after a candidate that ends in =.

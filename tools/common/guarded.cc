@@ -17,9 +17,9 @@
 namespace e4r::tools {
 namespace {
 
-// Makes sure that files opened later get no descriptor below 3. In place of a closed stream,
-// /dev/null is opened in the wrong direction, so reading or writing the stream fails and no data is
-// lost silently.
+// Makes sure that files opened later get no descriptor below 3. Opens /dev/null in place of each
+// closed stream, but in the wrong direction: reading or writing the stream then fails, and no data
+// is lost silently.
 void fill_standard_descriptors() {
   int fd = 0;
   do fd = ::open("/dev/null", ::fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);

@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t kSmallest = 64u << 10;  // the smallest size in which ext2 has room for its
                                                 // metadata, in bytes
 
-// The values of the key in the message that the program prints when it refuses the command line.
+// Runs the program with a value of `key` that it refuses. Returns the valid values, which its
+// message lists.
 std::vector<std::string> ask(const std::string& program, std::vector<std::string> argv,
                              const char* key) {
   const auto said = run_captured(program, std::move(argv));

@@ -6,13 +6,13 @@
 
 namespace e4r::tools {
 
-// The methods of `mke2fs -E itable_init=` (e2fsprogs/README.md). Empty if this mke2fs has no such
-// key or cannot be run. mke2fs is run with -n on /dev/null and with a value that it refuses, so it
-// creates nothing.
+// Returns the methods that `mke2fs -E itable_init=` accepts (e2fsprogs/README.md). Empty if this
+// mke2fs has no such key or cannot be run. mke2fs is run with -n on /dev/null and with a value that
+// it refuses, so it creates nothing.
 [[nodiscard]] std::vector<std::string> methods_of_mke2fs(const std::string& mke2fs);
 
-// The commands of `tune2fs -E itable=`, found in the same way. tune2fs must open a file system
-// before it reads -E, so mke2fs first makes one of 64 KiB in memory.
+// Returns the commands that `tune2fs -E itable=` accepts, found in the same way. tune2fs must open
+// a file system before it reads -E, so mke2fs first makes one of 64 KiB in memory.
 [[nodiscard]] std::vector<std::string> commands_of_tune2fs(const std::string& tune2fs);
 
 }  // namespace e4r::tools

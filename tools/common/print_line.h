@@ -37,7 +37,7 @@ void print_line(fmt::format_string<A...> format, A&&... args) {
   print_line(stdout, format, std::forward<A>(args)...);
 }
 
-// Prints a text unchanged. The caller must have escaped foreign text in it.
+// Prints a string unchanged. The caller must have escaped foreign text in it.
 inline void print_text(std::string_view text) {
   note_write(std::fwrite(text.data(), 1, text.size(), stdout) == text.size(), stdout);
 }

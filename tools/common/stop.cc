@@ -11,7 +11,8 @@ namespace {
 std::atomic<bool> stop_wanted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
-// The signal stays blocked until the handler returns; then it ends the program.
+// Removes unfinished files, then ends the program by the signal. The signal that raise() sends is
+// delivered when the handler returns, because it is blocked until then.
 void end_by(int number) {
   remove_unfinished();
   ::signal(number, SIG_DFL);
@@ -26,8 +27,9 @@ void on_each(int number) {
   if (stop_wanted.exchange(true)) end_by(number);
 }
 
-// If another process sent the signal, it only asks the program to stop. After a real fault, the
-// faulting instruction runs again when the handler returns, and the signal then ends the program.
+// If another process sent the signal (si_code <= 0), only asks the program to stop. After a real
+// fault, restores the default action: when the handler returns, the faulting instruction runs again
+// and the signal ends the program.
 void on_fault(int number, siginfo_t* what, void* /*context*/) {
   if (what->si_code <= 0)
     stop_wanted = true;

@@ -57,8 +57,8 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
   return out;
 }
 
-// The option's former name sounds as if it named an input, so under that name it does not overwrite
-// an existing file.
+// Takes the file name from --real, the former name of --write-operations. --real sounds like an
+// input option, so it does not overwrite an existing file.
 Status take_old_name(Options& options) {
   if (options.real.empty()) return {};
   if (!options.operations.empty())

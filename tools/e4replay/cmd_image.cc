@@ -33,7 +33,7 @@ Result<posted::Texts> read_texts(const std::vector<std::string>& paths) {
   return out;
 }
 
-// Prints each line after the word `head`: "exact   ...".
+// Prints each line after the word `head`, for example "exact   ...".
 void tell(const char* head, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) print_line(stdout, "{:8} {}", head, line);
 }

@@ -63,7 +63,7 @@ std::string snapshot_text(const capture::StartFacts& start) {
   return start.snapshot;
 }
 
-// ", on /data (rw,relatime)". An anonymous capture lacks parts of this.
+// Returns for example ", on /data (rw,relatime)". An anonymous capture lacks some of these facts.
 std::string mount_text(const capture::StartFacts& start) {
   if (!start.mounted) return ", not mounted at the start";
   std::string out =
@@ -104,7 +104,7 @@ Result<std::string> info_text(const capture::Capture& capture) {
   return lines.text();
 }
 
-// The facts as they are in the file, and the texts.
+// Returns a JSON document with the capture's facts as they are stored, and with its texts.
 std::string info_json(const capture::Capture& capture) {
   namespace json = boost::json;
   boost::system::error_code ec;

@@ -38,7 +38,7 @@ struct BuildOptions {
   bool no_progress = false;
 };
 
-// The directory in which a build of the tree is kept for the next command.
+// Returns the directory in which a build of the tree is kept for the next command.
 Result<std::string> cache_directory(const guest::Tree& tree) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -88,8 +88,8 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   const char* cc = std::getenv("CC");
   std::string compiler = cc != nullptr && *cc != '\0' ? cc : "gcc";
   if (cc == nullptr && !find_program("ccache").empty()) compiler = "ccache gcc";
-  // sh redirects make's output to the log. Objects are inside the overlay, so paths are relative,
-  // and a compiler cache can reuse for one directory what it compiled for another.
+  // sh redirects make's output to the log. Objects are inside the overlay, so that all paths are
+  // relative: a compiler cache can then reuse objects that were compiled in another directory.
   const std::string script =
       "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; export CCACHE_NOHASHDIR=1; exec \"$@\" >\"$0\" "
       "2>&1";
@@ -114,14 +114,15 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   return error("{}: does not build: {}; {} has the whole output", tree.path, reason(log), log);
 }
 
-// A kernel to build: its output file, the tree, and how the tree is changed for it.
+// A kernel to build: its output file, the source tree, and the changes to the tree.
 struct Wanted {
   std::string out;
   guest::Tree tree;  // names the commit that is built
   guest::FileChanges changes;
 };
 
-// "mine-base.uml" for "mine.uml".
+// Returns the output file for the kernel without the change, by default "mine-base.uml" for
+// "mine.uml".
 std::string base_name(const BuildOptions& o) {
   if (!o.base.empty()) return o.base;
   const fs::path out(o.out);
@@ -150,8 +151,8 @@ Result<std::vector<Wanted>> wanted_kernels(const BuildOptions& o, const guest::T
                              {o.out, std::move(with), std::move(trees.with)}};
 }
 
-// The directory for objects. Changed trees use a directory of their own, because some of their
-// files are not links to the tree.
+// Returns the directory for objects. Changed trees use a directory of their own, because some of
+// their files are not links to the tree.
 Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tree) {
   std::string directory = o.directory;
   if (directory.empty()) {

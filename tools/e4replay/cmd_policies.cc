@@ -27,13 +27,14 @@ std::string other_names_of(const allocator::Policy& p) {
   return out;
 }
 
-// A line, beginning with `name`, about the code with which the policy's decisions were compared in
-// addition to recordings.
+// Returns a line that begins with `name` and names the code with which the policy was compared, in
+// addition to recordings. Returns "" if there is no such code.
 std::string code_line(const allocator::Policy& p, std::string_view name) {
   return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
 }
 
-// All policies that exist. A file that contains no policy is skipped with a warning.
+// Returns the built-in policies and the policies from files. A file that contains no policy is
+// skipped with a warning.
 std::vector<const allocator::Policy*> all_policies() {
   const auto own = allocator::policies();
   std::vector<const allocator::Policy*> out(own.begin(), own.end());

@@ -101,7 +101,7 @@ class Ending {
     return false;
   }
 
-  // The recording has failed, but the command may finish.
+  // Waits for the command to end, without interrupting it. Used when the recording has failed.
   void let_the_command_end() {
     while (child_ && !status_) status_ = child_->wait(std::chrono::seconds(1));
   }

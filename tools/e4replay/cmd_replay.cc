@@ -59,8 +59,8 @@ Status write_image(const OutputName& out, const app::Inputs& inputs, const repla
                                    });
 }
 
-// The requests of the recorded kernel and of each policy. `names` holds the strings that the result
-// refers to.
+// Returns a series of requests for the recorded kernel and for each policy. The series refer to
+// strings in `names`.
 std::vector<exports::Series> series_of(const app::Comparison& comparison,
                                        std::vector<std::string>& names) {
   for (const results::Outcome& run : comparison.report.runs)
@@ -72,7 +72,7 @@ std::vector<exports::Series> series_of(const app::Comparison& comparison,
   return out;
 }
 
-// The groups' free space at the end of a series; null if it is unknown.
+// Returns the groups' free space at the end of a series, or null if it is unknown.
 const std::vector<stats::GroupFree>* end_of(const report::ReplayReport& report, std::size_t run) {
   if (run > 0) return &report.runs[run - 1].free.space.groups;
   return report.kernel && report.kernel->run ? &report.kernel->run->free.space.groups : nullptr;
@@ -100,7 +100,8 @@ Status write_exports(const Options& options, const app::Comparison& comparison,
   return {};
 }
 
-// A user may mistake this option for that of an input file, so an existing file is not overwritten.
+// Refuses to overwrite an existing file: a user may take --decisions for the option that names an
+// input file.
 Status check_new(const std::string& table) {
   std::error_code ec;
   if (table.empty() || !std::filesystem::is_regular_file(table, ec)) return {};

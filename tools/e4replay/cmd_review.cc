@@ -78,7 +78,7 @@ app::FigureNames figure_names(const review::ReviewOptions& chosen) {
   return out;
 }
 
-// The cases to which conditions are applied: those that were compared.
+// Returns the cases that were compared. Conditions are applied only to these.
 std::vector<app::FigureCase> figure_cases(const review::Review& review) {
   const std::size_t rows = results::rows(results::Teller::review).size();
   std::vector<app::FigureCase> out;
@@ -92,7 +92,8 @@ std::vector<app::FigureCase> figure_cases(const review::Review& review) {
       made.figures[2 * rows + figure.row->index] = figure.base;
     };
     for (const review::Figure& figure : one.figures) put(figure, figure.with);
-    // If both sides decide the same, times differ only by noise.
+    // If both sides decide the same, their times differ only by noise, so both get the time of
+    // --base.
     for (const review::Figure& figure : one.alike_times) put(figure, figure.base);
   }
   return out;

@@ -35,7 +35,7 @@ results::Value ratio(std::uint64_t of, std::uint64_t to) {
   return static_cast<double>(of) / static_cast<double>(to);
 }
 
-// One figure of a model's run, the same in the table and in the JSON document.
+// A figure of a model's run, which the table and the JSON document show.
 struct Row {
   const char* label;
   const char* key;

@@ -18,9 +18,9 @@ struct ShrinkerReport {
   std::vector<shrinker::ReclaimOutcome> runs;
 };
 
-// The share of the recorded calls, or of the lookups if that is less, in which the model agrees
+// The smaller of two shares: of the recorded calls, and of the lookups, in which the model agrees
 // with the recording. Empty if there are no calls. There are about a thousand lookups for each
-// call, so one share for both would hide a wrong model.
+// call, so a common share would hide a wrong model.
 [[nodiscard]] std::optional<double> percent_same(const shrinker::CacheAgreement& agreement);
 
 [[nodiscard]] std::string shrinker_text(const ShrinkerReport& report);

@@ -97,7 +97,7 @@ std::string lost_text(const TraceSummary& s) {
   return out;
 }
 
-// Leaves out notes that are also in the list of obstacles.
+// Returns the notes that are not also in the list of obstacles.
 std::vector<std::string> notes_of(const Inspection& info) {
   std::vector<std::string> out = info.notes;
   std::erase_if(out, [&](const std::string& note) {

@@ -181,7 +181,8 @@ Result<int> run(const Options& options) {
   tell_broken_pipes();
   E4R_TRY(const auto metrics, WatchMetrics::open(options.metrics, options.address));
   E4R_TRY(const auto watcher, watch::Watcher::start(options.watch));
-  // The reader of the buffers must not wait for the processes that fill them.
+  // Raises the priority, because the reader of the buffers must not wait for the processes that
+  // fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
   if (auto page = open_page(options))
     return run_page(*watcher, std::move(page), *metrics, stop, options);

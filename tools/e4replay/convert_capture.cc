@@ -29,7 +29,7 @@
 namespace e4r::tools {
 namespace {
 
-// mke2fs cannot make a file system with a journal if it is smaller than about half of this.
+// The smallest accepted size. mke2fs can make a file system with a journal in about half of it.
 constexpr std::uint64_t kLeastBytes = 8 << 20;
 
 // The UUID for a repeatable file system.
@@ -196,7 +196,8 @@ Result<Material> gather(const CaptureConversion& conversion) {
   return out;
 }
 
-// The texts of a capture, or of the files next to a trace, under their names in a capture.
+// Returns the texts of the capture, or of the files next to the trace, with the names that they
+// have in a capture.
 Result<std::vector<std::pair<std::string, std::string>>> texts_of(
     const CaptureConversion& conversion, const Material& material) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -373,8 +374,8 @@ Status write_files_of_capture(const CaptureConversion& conversion) {
                         conversion.outputs.name_of(app::name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
-  // If the kernel had counted before the recording, its counts cannot be compared with those of the
-  // trace.
+  // The end counts can be compared with the trace only if the kernel had counted nothing before the
+  // recording.
   if (quiet) E4R_CHECK(write(names::kEndGroups, "mb_groups"));
   if (quiet && capture.text(names::kStartStats) == nullptr)
     E4R_CHECK(write(names::kEndStats, "mb_stats"));

@@ -10,7 +10,7 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// Images to age from.
+// Conversions of captures, and the images from which ageing starts.
 namespace e4r::tools {
 
 // An image to read: an existing one, or a new one without a name, which disappears even if the
@@ -29,7 +29,8 @@ class SourceImage {
                                                 bool repeatable = false);
 
   // Makes a file system of `bytes` bytes on the disk of `output`. `arguments` are passed to mke2fs;
-  // `extended` is appended to its -E: ",stride=4". The bytes are the same each time.
+  // `extended`, for example ",stride=4", is appended to the value of -E. The bytes are the same
+  // each time.
   [[nodiscard]] static Result<SourceImage> make_like(std::uint64_t bytes,
                                                      const std::vector<std::string>& arguments,
                                                      const std::string& extended,

@@ -57,7 +57,7 @@ enum class Explain : std::uint8_t { decisions, policies_too };
 void declare_inputs(CommandLine& app, InputArguments& options,
                     Explain explain = Explain::decisions);
 
-// Declares --fail-if, which replay, verify and review have.
+// Declares --fail-if, for replay, verify and review.
 void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions);
 
 // If a condition holds, prints a line that says which (app::find_failure). Returns the exit status.

@@ -20,7 +20,7 @@ class WatchMetrics {
 
   // Publishes the report's figures. Adds problems that have occurred meanwhile to its notes.
   void take(watch::Report& report);
-  // Publishes the last report, which says that nothing is followed any more.
+  // Publishes the last report, which says that the file system is no longer followed.
   void end(watch::Report& report);
 
  private:

@@ -12,7 +12,7 @@
 namespace e4r::tools {
 
 // Shows a full-screen page until the user quits, `stop` is set, the file system is unmounted, or
-// the time is up (0: unlimited). Afterwards, repeats the notes of that time as warnings.
+// the time is up (0: unlimited). Afterwards, prints the page's notes again, as warnings.
 [[nodiscard]] Status run_watch_page(watch::Watcher& watcher,
                                     std::unique_ptr<watch::Terminal> terminal,
                                     WatchMetrics& metrics, const watch::ShownFigures& figures,

@@ -110,7 +110,7 @@ Result<MkfsOutcome> finish(Target& target, const MkfsOptions& options) {
       });
 }
 
-// Why the outcome is not the requested one; empty if it is.
+// Returns why the outcome is not the requested one, or "" if it is.
 std::string shortcoming(const MkfsOptions& options, const MkfsOutcome& outcome,
                         const std::string& path) {
   if (outcome.zeroing.stopped)
@@ -143,8 +143,9 @@ void print_outcome(const MkfsOptions& options, const MkfsOutcome& outcome, Targe
       {target.path(), target.is_block_device(), target.size(), allocated.ok() ? *allocated : 0}));
 }
 
-// Locks the device, if it already exists, from before mke2fs starts until the end. mke2fs itself
-// reports a path that is neither an image nor a device.
+// Locks the device if it already exists. The lock is held from before mke2fs starts until the end.
+// Returns an empty lock if the path is neither an image nor a device, because mke2fs itself reports
+// that.
 Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   std::error_code failed;
   const auto type = std::filesystem::status(options.device, failed).type();
@@ -155,8 +156,8 @@ Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   return lock;
 }
 
-// Opens the new file system for writing as mke2fs would: with the same undo file, and as the only
-// host that uses it.
+// Opens the new file system for writing as mke2fs would: continues its undo file, and makes sure
+// that no other host uses the file system (hold_mmp()).
 Result<std::unique_ptr<Target>> open_made(const MkfsOptions& options, const UndoFile& undo) {
   E4R_TRY(std::unique_ptr<Target> target,
           Target::open(lazyinit::name_of({options.device, options.offset}), Target::Access::write));
@@ -207,8 +208,7 @@ Result<int> judge_mke2fs(const std::string& mke2fs, const MkfsOptions& options) 
                format_count(flagged), format_count(all));
 }
 
-// The work that is left after an mke2fs that has initialised the tables itself: setting the mount
-// option.
+// Does the work that is left after mke2fs has initialised the tables itself: sets the mount option.
 Result<int> after_native(const std::string& mke2fs, const MkfsOptions& options,
                          lazyinit::ImageLock lock, const UndoFile& undo) {
   if (options.init_itable) {

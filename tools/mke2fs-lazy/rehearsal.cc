@@ -146,6 +146,7 @@ class Rehearsal {
   }
 
   // With -d, mke2fs copies files block by block, to places that the rehearsal does not show.
+  // Writing a block that is smaller than a page needs a page that can be read.
   [[nodiscard]] Status check_root() const {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (!options_.root_at || derived_.block_size >= page) return {};

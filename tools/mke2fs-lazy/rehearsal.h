@@ -29,11 +29,11 @@ struct FinishedFile {
                                        const FinishedFile& place);
 
 // For write_unreadable: makes the device readable wherever mke2fs and users of the file system will
-// read it. `mke2fs -n` reports the values that depend on the device (block size, stride). Then
-// mke2fs makes the same file system in a sparse file in memory (without -d), which shows where it
-// writes. On the device, zeros are written to those of these pages that cannot be read
-// (lazyinit/mkfs.h). All other pages are left alone, because mke2fs has not yet asked whether it
-// may overwrite the device.
+// read it. Runs `mke2fs -n`, which reports the values that depend on the device (block size,
+// stride). Then lets mke2fs make the same file system (without -d) in a sparse file in memory,
+// which shows the pages that mke2fs writes. Where such a page of the device cannot be read, writes
+// zeros to it (lazyinit/mkfs.h). Leaves all other pages alone, because mke2fs has not yet asked
+// whether it may overwrite the device.
 //
 // Writes nothing if mke2fs will refuse the command line, or if there is no such device.
 struct MadeReadable {
@@ -43,10 +43,10 @@ struct MadeReadable {
 [[nodiscard]] Result<MadeReadable> make_readable(const std::string& mke2fs, const std::string& name,
                                                  const lazyinit::MkfsOptions& options);
 
-// The file for e2undo(8) that mke2fs may make. mke2fs makes it with -z, and also without -z when it
-// overwrites a file system, in the directory given by E2FSPROGS_UNDO_DIR or by undo_dir in
-// mke2fs.conf(5) (mke2fs_setup_tdb() in misc/mke2fs.c of 1.47). Construct the object before mke2fs
-// starts, and call made() afterwards.
+// Finds the undo file for e2undo(8) that mke2fs may make. mke2fs makes one with -z. Without -z, it
+// makes one when it overwrites a file system, in the directory given by E2FSPROGS_UNDO_DIR or by
+// undo_dir in mke2fs.conf(5) (mke2fs_setup_tdb() in misc/mke2fs.c of 1.47). Construct the object
+// before mke2fs starts, and call made() afterwards.
 class UndoFile {
  public:
   // Puts the directory into the environment, so that mke2fs uses the directory that this object

@@ -123,7 +123,8 @@ Result<bool> handed_over(const Options& options, const lazyinit::ImageLock& lock
   {
     E4R_TRY(const OpenedTarget opened, open_to_judge(options.image));
     E4R_CHECK(need_checksums(opened));
-    // Like the kernel, libext2fs counts only whole blocks.
+    // tune2fs would not zero the last, partial block: libext2fs counts only whole blocks, like the
+    // kernel.
     if (opened.tables->file_system().ends_within_block()) return false;
     if (groups_to_do(*opened.tables).empty()) return false;
   }

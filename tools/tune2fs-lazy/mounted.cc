@@ -94,7 +94,7 @@ Result<int> watch_mounted(const std::string& path, std::uint64_t seconds) {
 
 namespace {
 
-// Sets another mount option as long as the object lives, and then restores the old one.
+// Replaces the mount's option for the thread. put_back() restores the old one.
 class OtherOption {
  public:
   [[nodiscard]] static Result<OtherOption> set(const MountedAt& mounted, const InitItable& wanted) {
@@ -112,7 +112,7 @@ class OtherOption {
   InitItable before_;
 };
 
-// Waits for the kernel's thread. Returns the inventory at the end.
+// Waits until the kernel's thread is done or a signal comes. Returns the inventory at the end.
 Result<Inventory> wait_for_kernel(const std::string& path, Target& target, Progress& progress) {
   const auto& stop = stop_on_signals(SecondSignal::nothing);
   Pacer pacer;

@@ -13,9 +13,9 @@
 
 namespace e4r::tools {
 
-// Counts the initialised tables according to the kernel's descriptors, which a read of the device
-// returns as they are in memory. Reads a descriptor with a wrong checksum again, because the kernel
-// may be writing to it.
+// Counts the initialised tables according to the kernel's descriptors: reading the device returns
+// them as they are in the kernel's memory. Reads a descriptor with a wrong checksum again, because
+// the kernel may be writing to it.
 [[nodiscard]] Result<lazyinit::Inventory> look_at_mounted(lazyinit::Target& target);
 
 // The pace of the kernel's thread, measured since the first call.

@@ -23,7 +23,7 @@ Status run_itable(const std::string& tune2fs, const std::string& command,
                   const ImageOptions& options, const lazyinit::ImageLock& /*lock*/) {
   std::vector<std::string> argv = {"tune2fs"};
   if (!options.undo.empty()) argv.insert(argv.end(), {"-z", options.undo});
-  // -f tells tune2fs that zeros last, which the caller has checked.
+  // With -f, tune2fs does not check whether zeros last. The caller has checked that.
   if (command == "probe") argv.emplace_back("-f");
   argv.insert(argv.end(), {"-E", "itable=" + command, options.image});
   std::fflush(stdout);

@@ -26,7 +26,7 @@ using lazyinit::GroupRun;
 using lazyinit::InitItable;
 using lazyinit::Inventory;
 
-// Cost of a group in addition to its bytes, on storage that does not rotate.
+// The time for a group on storage that does not rotate, in addition to the time for its bytes.
 constexpr std::chrono::duration<double> kFlashGroup{0.002};
 constexpr std::size_t kMapWidth = 64;
 constexpr std::uint64_t kMostSeconds = 86400;
