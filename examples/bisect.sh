@@ -9,7 +9,7 @@ capture=$1 condition=$2
 dir=$(mktemp -d) || exit 255
 trap 'rm -rf "$dir"' EXIT
 
-# With exit status 125, git skips the commit: it does not build, or it cannot decide the capture.
+# Exit status 125 makes git skip the commit: its kernel does not build, or cannot decide the capture.
 e4replay kernel build . -o "$dir/kernel" --no-progress || exit 125
 e4replay replay "$capture" -p "kernel:$dir/kernel" --no-progress --fail-if "$condition" >"$dir/report"
 case $? in

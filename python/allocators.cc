@@ -74,7 +74,7 @@ DecisionRow allocate(Owner& owner, const Request& request) {
   return out;
 }
 
-// The same for a call without a result.
+// Like ask(), for work without a result.
 template <class Work>
 void tell(Owner& owner, Work work) {
   owner.ask([&](Allocator& allocator) {

@@ -25,10 +25,10 @@ struct Memory {
   std::size_t stride = 0;  // bytes between items; if 0, `item`
 };
 void define_memory(py::module_& module);
-// A memoryview of the numbers.
+// Returns a memoryview of the numbers.
 [[nodiscard]] py::memoryview view_of(Memory memory);
 
-// A view that does not copy the numbers; `keep` keeps them alive.
+// Returns a view that does not copy the numbers. `keep` keeps them alive.
 template <class T>
 py::memoryview view(std::span<const T> numbers, std::shared_ptr<const void> keep) {
   static const auto format = py::format_descriptor<T>::format();
@@ -40,7 +40,7 @@ py::memoryview view(std::vector<T> numbers) {
   return view(std::span<const T>(*kept), kept);
 }
 
-// A view of one member of each row.
+// Returns a view of one member of each row.
 template <class Row, class T>
 py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const T Row::*member) {
   static const auto format = py::format_descriptor<T>::format();
@@ -48,8 +48,8 @@ py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const
   return view_of({rows, first, sizeof(T), format.c_str(), rows->size(), sizeof(Row)});
 }
 
-// A function for __repr__: "<e4replay.Group clusters=32768 fault=''>", made from the class name and
-// these attributes.
+// Returns a function for __repr__, which prints the class name and these attributes:
+// "<e4replay.Group clusters=32768 fault=''>".
 [[nodiscard]] inline auto repr_of(std::vector<const char*> attributes) {
   return [attributes = std::move(attributes)](const py::object& self) {
     py::str out = py::str("<e4replay.") + py::str(py::type::of(self).attr("__name__"));

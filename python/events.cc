@@ -15,7 +15,7 @@ py::tuple extent_of(const RecordedExtent& extent) {
   return py::make_tuple(extent.group, extent.start, extent.len, extent.logical);
 }
 
-// Defines a field, which has the same name as an attribute and in the dict.
+// Defines an attribute of Event. Its name is added to `names`, the keys of the event's dict.
 template <class Get>
 void field(py::class_<Event>& of, py::list& names, const char* name, Get get, const char* meaning) {
   of.def_property_readonly(name, get, meaning);

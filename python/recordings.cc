@@ -13,7 +13,8 @@
 namespace e4replay::python {
 namespace {
 
-// The listener of a Sweep, which outlives single calls. It forwards to the thread's current call.
+// Returns the listener of a Sweep. A Sweep outlives single calls, so its listener forwards to the
+// thread's current call.
 Listener listener_of_calls() {
   Listener out;
   out.warn = [](std::string_view line) {

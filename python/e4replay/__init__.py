@@ -65,12 +65,12 @@ class _Chosen:
         return self.names[0]
 
     def threads(self, wanted: int) -> int:
-        """One thread for Python policies, since Python code runs in one thread at a time."""
+        """Returns 1 for Python policies, because Python code runs in one thread at a time; otherwise `wanted`."""
         return 1 if self._kept else wanted
 
 
 def find_policy(name: str) -> PolicyInfo:
-    """The policy with this name or alias."""
+    """Returns the policy with this name or alias."""
     return _e4replay.find_policy(name)
 
 
@@ -204,11 +204,11 @@ class Capture(_Closable):
         return Report(self._open().verify(chosen.name, _settings(tunables), free_run, check, chosen.threads(threads)))
 
     def sweep(self, *, force: bool = False) -> Sweep:
-        """Follows the recording once, so that each point costs one replay."""
+        """Follows the recording once. Each point of the sweep then costs only one replay."""
         return Sweep(self, force=force)
 
     def decisions(self, policy: AnyPolicy, *, force: bool = False, **tunables: int) -> Decisions:
-        """Each request of a replay under the policy, with its decision."""
+        """Replays under the policy and returns each request with its decision."""
         return self.sweep(force=force).decisions(policy, **tunables)
 
     def events(self) -> Iterator[Event]:
@@ -250,7 +250,7 @@ class Sweep:
         return Report(self._sweep.point(chosen.name, _settings(tunables)))
 
     def decisions(self, policy: AnyPolicy, **tunables: int) -> Decisions:
-        """Like point(), but returns each request."""
+        """Like point(), but returns each request with its decision."""
         chosen = _Chosen(policy)
         return Decisions(self._sweep.decisions(chosen.name, _settings(tunables)))
 
@@ -293,7 +293,7 @@ class Allocator(_Closable):
         return f"<e4replay.Allocator {self._named}>"
 
     def close(self) -> None:
-        """Closes the allocator. If a kernel decides, ends its process."""
+        """Closes the allocator. If the policy is a kernel, ends the kernel's process."""
         self._allocator.close()
 
     def allocate(self, ino: int, len: int, *, logical: int = 0, goal: int = 0, file_size: int = 0,
@@ -301,7 +301,8 @@ class Allocator(_Closable):
                  right: tuple[int, int] = (0, 0)) -> Decision:
         """Serves a request for `len` clusters. If there is no space, returns a Decision without success.
 
-        left, right: the mapped blocks next to these in the file, each as (block on the device, block in the file).
+        left, right: the nearest mapped blocks before and after the requested ones, each as (block on the device, block in
+        the file).
         """
         return self._allocator.allocate(_request(
             ino=ino, len=len, logical=logical, goal=goal, file_size=file_size, open_for_write=open_for_write, flags=flags,

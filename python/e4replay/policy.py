@@ -45,7 +45,7 @@ class Policy:
     # name. A process can have at most four new names, including those of plug-ins.
     criterion: str = "CR1.5"
     meaning: str = "written in Python"
-    # These are explained in docs/adding-a-policy.md.
+    # docs/adding-a-policy.md explains the following attributes.
     fast: bool = True
     striped: bool = False
     scan: str = "extents"
@@ -56,7 +56,7 @@ class Policy:
         raise NotImplementedError(f"{type(self).__name__} has no method good()")
 
     def _registered(self) -> Any:
-        """Registers the policy once. A call keeps the result, even if the attribute changes meanwhile."""
+        """Registers the policy if it is not registered. A caller keeps the result alive, even if the attribute changes."""
         known: Any = self.__dict__.get("_registration")
         if known is None:
             known = self._registration = self._register()

@@ -13,7 +13,7 @@ Figure = Union[int, float, None]
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Unique names for the columns of a table: a second "legacy" becomes "legacy (2)"."""
+    """Makes the names of a table's columns unique: a second "legacy" becomes "legacy (2)"."""
     out: list[str] = []
     for name in names:
         again = name
@@ -35,7 +35,7 @@ class Report:
 
     @property
     def columns(self) -> list[str]:
-        """"recorded", if its figures are known, and the policies."""
+        """The names of the columns: "recorded", if its figures are known, and the policies."""
         return list(self._columns)
 
     @property
