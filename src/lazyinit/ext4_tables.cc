@@ -151,8 +151,8 @@ bool Descriptors::is_copy(Target& target, const Copy& copy) const {
   const std::uint32_t group = copy.first * super_->descs_per_block;
   const std::uint64_t descriptors =
       std::min<std::uint64_t>(std::uint64_t{copy.count} * super_->descs_per_block, count() - group);
-  // The fields before the counts give the places of bitmaps and tables. In a 64-byte descriptor,
-  // the same fields of its second half do, too.
+  // The fields before the counts are the block numbers of bitmaps and tables. A 64-byte descriptor
+  // has their high halves at the same offsets in its second half.
   constexpr std::size_t kPlaces = offsetof(ext4_group_desc, bg_free_blocks_count);
   constexpr std::size_t kHigh = offsetof(ext4_group_desc, bg_block_bitmap_hi);
   for (std::uint64_t i = 0; i < descriptors; ++i) {
@@ -180,15 +180,15 @@ std::vector<Descriptors::Copy> Descriptors::find_copies(Target& target) const {
   return copies;
 }
 
-// Must be called before the primary blocks are written. In the other order, after a crash a copy
-// could have a flag that was cleared in the primary descriptor.
+// Must be called before the primary blocks are written. In the other order, a crash could leave a
+// copy that still has a flag which was cleared in the primary descriptor.
 Status Descriptors::write_copies(Target& target) const {
   const std::uint64_t size = super_->block_size();
   for (const Copy& copy : find_copies(target)) {
     const auto begin = changed_.begin() + copy.first;
     const auto first = std::find(begin, begin + copy.count, true) - begin;
     if (first == copy.count) continue;
-    // Writes all blocks from the first changed one on, in one call.
+    // Writes everything from the first changed block to the end of the copy, in one call.
     const auto skipped = static_cast<std::uint64_t>(first);
     E4R_CHECK(target.write(
         (copy.block + skipped) * size,
@@ -301,8 +301,8 @@ Status Ext4Tables::check_bitmaps() const {
   return {};
 }
 
-// No table may share a block with another table or with other metadata, because zeroing the table
-// would destroy the other.
+// Refuses a table that shares a block with another table or with other metadata: zeroing the table
+// would destroy the shared block.
 Status Ext4Tables::check_overlaps() const {
   std::vector<GroupBlocks> all = metadata_blocks(super_, descriptors_);
   std::sort(all.begin(), all.end(),

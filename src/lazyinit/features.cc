@@ -36,7 +36,7 @@ class OrphanFile {
   }
 
  private:
-  // An upper limit: mke2fs makes at most 512 blocks.
+  // The accepted size of an orphan file. mke2fs makes at most 512 blocks.
   static constexpr e2_blkcnt_t kMostBlocks = 1 << 16;
 
   static int each(ext2_filsys, blk64_t* block, e2_blkcnt_t index, blk64_t, int, void* self) {

@@ -27,7 +27,7 @@ const std::byte* zeros() {
   return block.data();
 }
 
-// Whether the errno means that this kernel or file system does not have the call.
+// Whether the errno means that this kernel or file system does not support the call.
 bool lacking(int errnum) {
   return errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == ENOTTY || errnum == ENODEV;
 }
@@ -99,8 +99,8 @@ Status FileTarget::write(std::uint64_t offset, std::span<const std::byte> bytes)
   return {};
 }
 
-// The first range of data at or after `offset`. Empty, at `end`, if there are only holes. On a file
-// system that cannot tell holes from data, everything is data.
+// Returns the first range of data at or after `offset`. If there are only holes, the range is empty
+// and begins at `end`. On a file system that cannot tell holes from data, everything is data.
 FileTarget::Piece FileTarget::next_data(std::uint64_t offset, std::uint64_t end) const {
   if (device_) return {offset, end};
   const off_t data = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);

@@ -160,7 +160,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 
-// The device's node in /dev, by the kernel's name for it, from the device's directory in sysfs.
+// Returns the device's node in /dev, which DEVNAME in its sysfs directory `sysfs` names.
 // Empty if there is no such node.
 std::string node_of(const std::string& sysfs) {
   const auto text = read_file(sysfs + "/uevent");

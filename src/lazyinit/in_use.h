@@ -63,7 +63,7 @@ class ImageLock {
   Fd disk_, fd_;
 };
 
-// Says that a mount or another program uses a file system, so its bytes must not be changed.
+// The reason why a file system's bytes must not be changed: a mount or another program uses it.
 struct InUse {
   bool mounted = false;  // mounted under this name in the mount namespace of this process
   Error refusal;         // says who uses the file system and what to do

@@ -34,7 +34,7 @@ struct InitItable {
   friend bool operator==(const InitItable&, const InitItable&) = default;
 };
 
-// Parses a multiplier. The Error calls it `name`: "init_itable", "--mult".
+// Parses a multiplier. The Error names the option as `name`, for example "init_itable" or "--mult".
 [[nodiscard]] Result<std::uint32_t> parse_multiplier(std::string_view name, std::string_view text);
 
 // Parses the result of InitItable::text(), or "init_itable" alone. Refuses anything else: the

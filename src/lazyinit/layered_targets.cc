@@ -195,7 +195,7 @@ class UndoTarget final : public TargetOver {
     return error("cannot write the undo file {}: {}", file_, image::ext2_text(code));
   }
 
-  // Zeros stay zeros, so they need not be saved in the undo file.
+  // A range that reads as zeros does not change, so it need not be saved in the undo file.
   Result<Zeroed> zero_locked(std::uint64_t offset, std::uint64_t length, ZeroBy by) {
     E4R_TRY(const Probed probed, below().probe(offset, length));
     if (probed.content == Content::zeros) return below().zero(offset, length, by);
@@ -294,8 +294,8 @@ class MmpTarget final : public TargetOver {
   Status start() {
     E4R_TRY(over_, Ext2OverTarget::open(below()));
     ext2_filsys fs = over_->fs();
-    // libext2fs would read the MMP block directly from the device with this name, bypassing all
-    // caches.
+    // libext2fs reads the MMP block directly from the device with this name, past all caches, so
+    // the name must be the real path.
     ext2fs_free_mem(&fs->device_name);
     fs->device_name = ::strdup(path().c_str());
     fs->flags &= ~EXT2_FLAG_SKIP_MMP;

@@ -22,7 +22,8 @@ class ScratchTarget final : public TargetOver {
 
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  // Zeroed ranges count as written, because only the real target knows how it can zero.
+  // Reports zeroed ranges as written, because only the real target knows by which method it can
+  // zero.
   using Target::zero;
   [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) override;
   [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;

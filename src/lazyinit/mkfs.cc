@@ -104,7 +104,8 @@ class Finish {
               const std::function<void(const ZeroProgress&)>& progress) {
     if (!outcome_.group_checksums) return {};
     mark_all(false);
-    // mke2fs zeroed the table blocks that were in use at that time, and made further inodes later.
+    // mke2fs zeroed the table blocks that were in use at that time, but it made further inodes
+    // later. So never-used inodes next to these may not be zero.
     E4R_TRY([[maybe_unused]] const std::uint64_t slack, zero_slack(target_, tables_));
     std::vector<std::uint32_t> groups(outcome_.groups);
     std::iota(groups.begin(), groups.end(), 0u);

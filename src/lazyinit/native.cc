@@ -14,7 +14,7 @@ constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 std::vector<std::string> values_of_key(std::string_view text, std::string_view key) {
   const std::string wanted = std::string(key) + "=<";
   std::size_t at = text.find(wanted);
-  // The text found may be the end of a longer key.
+  // Skips a match that is only the end of a longer key.
   while (at != std::string_view::npos && at != 0 &&
          kWord.find(text[at - 1]) != std::string_view::npos)
     at = text.find(wanted, at + 1);

@@ -43,8 +43,8 @@ std::string name_of(const ImageLocation& place) {
 Result<std::string> find_device(const std::string& text) {
   const bool label = text.starts_with("LABEL=");
   if (!label && !text.starts_with("UUID=")) return text;
-  // Without a cache file, libblkid examines every device. With one, it may not notice a device's
-  // change for two seconds.
+  // Uses no cache file, so that libblkid examines every device. With a cache file, it may miss
+  // changes of the last two seconds.
   blkid_cache found = nullptr;
   if (::blkid_get_cache(&found, "/dev/null") != 0)
     return error("{}: libblkid cannot be used: out of memory", text);

@@ -40,8 +40,8 @@ struct Storage {
 
 [[nodiscard]] Storage look_at_storage(const std::string& path);
 
-// Reads a block device's file in sysfs, such as "queue/discard_max_bytes"; for a partition, also
-// looks at its disk. The text has no final newline.
+// Reads a block device's attribute in sysfs, such as "queue/discard_max_bytes"; for a partition,
+// also looks at its disk. The text has no final newline.
 [[nodiscard]] std::optional<std::string> device_attribute(dev_t device, const std::string& name);
 
 }  // namespace e4r::lazyinit

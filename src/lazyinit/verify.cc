@@ -90,7 +90,7 @@ class Row {
   }
 
   [[nodiscard]] std::uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
-  // The part that contains the byte at `position`, from that byte on.
+  // Returns the rest of the part that contains the byte at `position`, from that byte on.
   [[nodiscard]] ZeroRange at(std::uint64_t position) const {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), position);
     ZeroRange part = parts_[static_cast<std::size_t>(end - ends_.begin())];
@@ -259,7 +259,7 @@ class Check {
     return {Content::zeros, 0, probed.read};
   }
 
-  // The first byte that is not zero in an inode that is not deleted.
+  // Returns the first byte that is not zero and does not belong to a deleted inode.
   std::optional<std::uint64_t> first_foreign(std::uint32_t number,
                                              std::span<const std::byte> inodes,
                                              std::uint64_t& deleted) {

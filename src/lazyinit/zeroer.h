@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kMostAtOnce = 256u << 20;
 struct ZeroOptions {
   unsigned threads = 1;
   ZeroBy by = ZeroBy::cheapest;
-  bool probe = false;                    // reads first; what reads as zeros is marked, not written
+  bool probe = false;  // reads each table first; a table that reads as zeros is marked, not written
   bool flagged_too = false;              // also zeroes groups that have the flag
   std::uint64_t sync_every = 64u << 20;  // bytes of tables between two syncs with flag updates
   Pace pace = {};
