@@ -136,7 +136,7 @@ results::Cause cause_of(const Rule& rule, Figure of, const Side& more) {
   return out;
 }
 
-// The reasons for most of a policy's steps.
+// Returns the reasons for most of a policy's steps.
 results::Why own_causes(const Side& side) {
   results::Why out;
   const auto whole = static_cast<double>(sum(side.reasons->steps()));
@@ -158,8 +158,8 @@ results::Value extents_of(const results::Outcome& run) {
   return results::find_row("files/avg_extents")->of(run);
 }
 
-// Whether the figure differs by more than kDifferPercent and by more than chance explains. Returns
-// 1 if it is larger than the first policy's, -1 if smaller, 0 if it does not differ.
+// Compares a figure with that of the first policy. Returns 1 if it is larger and -1 if it is
+// smaller, by more than kDifferPercent and more than chance explains. Otherwise returns 0.
 int differs(const report::ReplayReport& report, Figure of, const Side& first, const Side& side) {
   const auto figure = of == Figure::steps ? steps_of : extents_of;
   const auto from = results::number_of(figure(*first.run));
@@ -170,7 +170,8 @@ int differs(const report::ReplayReport& report, Figure of, const Side& first, co
   return *to > *from ? 1 : -1;
 }
 
-// The rules that account for part of the difference in the figure, largest part first.
+// Returns the rules that account for part of the difference in the figure, the rule with the
+// largest part first.
 std::vector<results::Cause> causes_of(Figure of, const Side& first, const Side& side, int sign) {
   std::vector<results::Cause> out;
   const double whole =
@@ -194,8 +195,8 @@ std::vector<results::Cause> causes_of(Figure of, const Side& first, const Side& 
   return out;
 }
 
-// The largest cause for each figure that differs. If only one figure differs, it may have two
-// causes.
+// Returns the largest cause for each figure that differs. If only one figure differs, it may have
+// two causes.
 results::Why differences(const report::ReplayReport& report, const Side& first, const Side& side) {
   results::Why out;
   std::optional<results::Cause> second;

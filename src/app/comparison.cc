@@ -157,7 +157,8 @@ Status follow(replay::Session& session, const RunSpec& spec, const Inputs& input
     keep_free_space(spec, report, accounts);
   };
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
-  // A workload was not recorded. The policy that made its requests has its own column.
+  // A workload has no column for a recorded kernel: it was not recorded, and the policy that made
+  // its requests has its own column.
   if (!inputs.workload) report.kernel = summarize_recorded(followed, recorded_stats(inputs));
   FreeSpaceAccount* const space = followed.engine->find<FreeSpaceAccount>();
   const bool has_column = report.kernel && report.kernel->run;
@@ -197,7 +198,7 @@ Status explain_apart(const replay::Session& session, std::vector<replay::Setup> 
   return {};
 }
 
-// The request at which the run of `log` diverges from the first run.
+// Returns the request at which the run of `log` diverges from the first run.
 results::Parting parting_of(const replay::DecisionLog& first, const replay::DecisionLog& log) {
   results::Parting out;
   out.requests = first.entries().size();
@@ -382,9 +383,9 @@ void deal_out_pauses(Thinking& thinking) {
   }
 }
 
-// Randomises each time between 0.5 and 1.5 times its value. Writers with equal think times would
-// collide only once, because a writer that has waited once stays later than the other. Times on a
-// real machine vary.
+// Randomises each time between 0.5 and 1.5 times its value, because times on a real machine vary.
+// With equal think times, writers would collide only once: a writer that has waited once stays
+// later than the others.
 void vary(std::vector<std::uint64_t>& think_ns) {
   constexpr std::uint64_t kSeed = 1;
   Rng rng(kSeed);

@@ -20,7 +20,7 @@
 // to the trace.
 namespace e4r::app {
 
-// Says why the figures from a capture's end cannot be used: the file system was written to while
+// Returns why the figures from a capture's end cannot be used: the file system was written to while
 // they were read, or the capture is incomplete. Empty if they can be used, or if there is no
 // capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
@@ -63,8 +63,8 @@ struct Thinking {
   std::uint64_t overlapping = 0;
 };
 [[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
-// The pause before each decision at that pace, indexed by decision number. Each pause varies at
-// random by up to 50 percent.
+// Returns the pause before each decision at the given pace, indexed by decision number. Each pause
+// varies at random by up to 50 percent.
 [[nodiscard]] std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& pace);
 
 // Replays each setup again for each number in RunSpec::writers, one replay at a time. The replay

@@ -116,8 +116,8 @@ struct NamedValue {
   Value value;
 };
 
-// A run's agreement with the recorded kernel, as figures named "agreement/KEY". The values are
-// empty if the run was not compared.
+// Returns a run's agreement with the recorded kernel as figures named "agreement/KEY". The values
+// are empty if the run was not compared.
 std::vector<NamedValue> agreement_values(const results::Outcome& run) {
   using replay::Agreement;
   const std::optional<Agreement>& agreement = run.agreement ? run.agreement : run.free_run;

@@ -47,7 +47,7 @@ void add_names(FigureNames& names, const std::string& prefix, results::Teller te
                                                const FigureNames& names,
                                                std::span<const FigureCase> cases);
 
-// Does the same for the results of a replay or a verification.
+// Like find_failure(), for the results of a replay or a verification.
 [[nodiscard]] Result<std::string> find_replay_failure(std::span<const std::string> conditions,
                                                       const RunSpec& spec,
                                                       const report::ReplayReport& report);

@@ -101,7 +101,7 @@ void declare_trace_reads(const std::string& path, Outputs& outputs) {
 
 namespace {
 
-// The first line of a NAME.tunables file that is a kernel release; empty if there is none.
+// Returns the first line of a NAME.tunables file that has the form of a kernel release, or "".
 std::string release_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -35,8 +35,9 @@ struct OpenedImage {
   image::Image image;
 };
 
-// Opens an image or a capture's start image. Messages call it `name`, even if `options` has a name.
-// Fails as opening an image or a capture does, and on a capture without a start image.
+// Opens an image or a capture's start image. Messages use `name` for it, even if `options` has
+// another name. Fails as opening an image or a capture does, and on a capture without a start
+// image.
 [[nodiscard]] Result<OpenedImage> open_image(const std::string& name, image::OpenOptions options);
 
 // Traces in any file format, and the recorder's files next to them.
@@ -51,7 +52,7 @@ struct TraceOptions {
   bool any_ratio = false;                         // accept any ratio of unpacked to packed bytes
   trace::KindSet needed = trace::KindSet::all();  // events that the command needs
 };
-// The options for the reader. Fails on an invalid device or generation.
+// Returns the options for the reader. Fails on an invalid device or generation.
 [[nodiscard]] Result<trace::ReadOptions> open_options(const TraceOptions& options);
 [[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);
 
@@ -95,7 +96,7 @@ struct Inputs {
   std::string release;           // release of the recorded kernel, as in `uname -r`; empty: unknown
   replay::MountFacts mount;
   std::optional<replay::WarmStart> warm;  // set if the file system was mounted when recording began
-  // Set if there is no trace: a model of a program made the events (app/workload.h).
+  // Set if a model of a program made the events, so that there is no trace (app/workload.h).
   std::optional<report::WorkloadFacts> workload;
   std::optional<capture::Capture>
       start_of;  // if `workload` is set: the capture that holds the image
@@ -136,7 +137,7 @@ struct CaptureName {
 };
 [[nodiscard]] Result<CaptureName> parse_capture(const std::string& word);
 
-// The options to open the capture.
+// Returns the options to open the capture.
 [[nodiscard]] InputOptions input_options(const CaptureName& name, unsigned threads);
 
 // Declares that a command reads the capture's files.

@@ -18,7 +18,7 @@ namespace e4r::app {
 // a library call, and passed on unchanged. InputOptions select the recording.
 struct RunSpec {
   // If empty, the recorded kernel's policy is used, and compare() adds its neighbours. verify()
-  // takes at most one.
+  // accepts at most one.
   std::vector<const allocator::Policy*> policies;
   std::vector<std::string> settings;  // tunables of the replays, each as NAME=VALUE
   unsigned threads = 0;               // policies replayed at once; 0: one per CPU

@@ -81,7 +81,7 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);
 
-// The value of Setup::check_every for the run.
+// Returns the value of Setup::check_every for the run.
 [[nodiscard]] inline std::uint64_t check_every(const RunSpec& spec) {
   return spec.check ? replay::Setup::kOften : 0;
 }
@@ -101,11 +101,12 @@ void keep_also(replay::Setup& setup, replay::AddAccounts more);
 // Adds an account that explains the decisions with these numbers, from 1.
 [[nodiscard]] replay::AddAccounts explanations_of(std::vector<std::uint64_t> decisions);
 
-// The explanation of a decision; empty if it was not requested or the run made no such decision.
+// Returns the explanation of a decision; empty if it was not requested or the run made no such
+// decision.
 [[nodiscard]] std::string explanation(const replay::Run& run, std::uint64_t decision);
 
-// The explanation of decision RunSpec::explain; empty if none was requested. Fails if no decision
-// has that number.
+// Returns the explanation of decision RunSpec::explain; empty if none was requested. Fails if no
+// decision has that number.
 [[nodiscard]] Result<std::string> explained(std::uint64_t decision, const replay::Run& run);
 
 }  // namespace e4r::app

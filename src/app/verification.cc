@@ -46,7 +46,8 @@ std::vector<std::string> doubts(const Inputs& inputs) {
   return out;
 }
 
-// Lost events are a likelier cause of a difference than a wrong policy.
+// Names the nearest policy. If events were lost, does not say that no policy is the kernel's own,
+// because lost events are a likelier cause of differences.
 std::string nearest_text(const report::ReplayReport& report) {
   return fmt::format("{} {}",
                      report.trace.lost_any() ? "the model of the recorded kernel,"
@@ -57,7 +58,7 @@ std::string nearest_text(const report::ReplayReport& report) {
 constexpr const char* kByItsCode =
     "let the kernel's own code decide (`e4replay kernel build TREE -o FILE`, -p kernel:FILE)";
 
-// Advice for a model that does not follow the trace. The likeliest cause is the policy.
+// Returns advice for a model that does not follow the trace. The likeliest cause is the policy.
 std::string advice(const report::ReplayReport& report, const Inputs& inputs) {
   std::string out;
   for (const std::string& line : trace::not_understood(report.trace)) out += line + "; ";
@@ -133,7 +134,8 @@ namespace {
 report::PolicyChoice choice_of(const replay::Session& session, const replay::Engine& followed) {
   report::PolicyChoice out = {
       std::string(followed.policy().name), {}, followed.agreement().is_kernels_own()};
-  // Lost events can also cause a difference.
+  // If events were lost, they may have caused the difference, so it is unknown whether the policy
+  // is the kernel's own.
   if (session.trace().summary().lost_any() && out.kernels_own == false) out.kernels_own.reset();
   for (const allocator::Policy* policy : session.allowed()) out.allowed.emplace_back(policy->name);
   return out;
@@ -227,7 +229,8 @@ Result<KernelsAccount> read_account(const Inputs& inputs, const Listener& listen
   return out;
 }
 
-// The kernel's groups may have been read while the last ranges were still being discarded.
+// Compares the kernel's groups with the final state and with the state while ranges were being
+// discarded, because the kernel's groups may have been read at that time. Returns the better match.
 stats::MbGroupsComparison compare_groups(const std::vector<state::MbGroup>& kernel,
                                          const replay::Engine& engine) {
   const state::FsState& state = engine.state();
@@ -259,7 +262,8 @@ Status compare(const KernelsAccount& kernel, const replay::Run& run, results::Ou
   return {};
 }
 
-// The decisions of a kernel's code cannot be replaced after a difference, so it only runs freely.
+// Follows the recorded kernel with a model, even if the setup's policy is a kernel's code: the
+// decisions of a kernel's code cannot be replaced after a difference.
 Result<replay::Followed> follow_recorded(replay::Session& session, replay::Setup setup) {
   setup.policy = nullptr;
   setup.make = nullptr;

@@ -51,8 +51,8 @@ class FollowedRecording {
                               const Listener& listener);
 
   // Runs one replay, under the recorded tunables changed by the settings. Several threads may call
-  // it at once. `decided` (may be empty) is called as by DecisionWatch. Errors: an invalid setting;
-  // a kernel that ended; "stopped".
+  // it at once. `decided`, which may be empty, is called for each decision (replay::DecisionWatch).
+  // Errors: an invalid setting; a kernel that ended; "stopped".
   [[nodiscard]] Result<results::Outcome> run(
       const allocator::Policy& policy, const std::vector<std::string>& settings,
       const replay::DecisionWatch::Watch& decided = nullptr) const;

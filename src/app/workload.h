@@ -22,8 +22,8 @@ struct WorkloadOptions {
 
 // Whether the workload is a file that a command has to read.
 [[nodiscard]] bool is_workload_file(const std::string& workload);
-// The policy to use for WorkloadOptions::policy: the first one that is a model, or legacy if there
-// is none.
+// Returns the policy for WorkloadOptions::policy: the first one that is a model, or legacy if none
+// is.
 [[nodiscard]] const allocator::Policy* maker_of(
     const std::vector<const allocator::Policy*>& policies);
 
