@@ -139,8 +139,8 @@ Status Ager::write_back(std::uint32_t slot, bool open) {
     E4R_TRY([[maybe_unused]] const bool done,
             map_holes(part, span.lower(), span.upper(), kDelayedBlocks));
   }
-  // No block waits for writeback any more, and no program has the file open for writing
-  // (ext4_da_update_reserve_space).
+  // The kernel discards the inode's preallocations once no block waits for writeback and no program
+  // has the file open for writing (ext4_da_update_reserve_space).
   if (!open) decider_.discard_inode(options_.inodes[slot], 0);
   return decider_.status();
 }
@@ -153,7 +153,7 @@ Status Ager::commit() {
   return decider_.status();
 }
 
-// Adjacent extents of one group that one transaction freed are one run.
+// Counts adjacent extents of one group that one transaction freed as one run.
 void Ager::count_freed() {
   std::sort(freed_.begin(), freed_.end(),
             [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
@@ -210,7 +210,7 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   return {};
 }
 
-// The file's extsize in blocks; 0 if it has none.
+// Returns the file's extsize in blocks, or 0 if the file has none.
 std::uint32_t Ager::extsize(std::uint32_t slot) const {
   return allocator::extsize_of(options_.align, options_.tunables, options_.inodes[slot]);
 }

@@ -67,14 +67,14 @@ struct AgerOptions {
 };
 
 // Counts the clusters that commits freed, by the length of the runs that `-o discard` would send to
-// the device. A run is what one transaction freed in adjacent clusters of one group
+// the device. A run consists of adjacent clusters of one group that one transaction freed
 // (ext4_process_freed_data, Linux 6.1). Without a journal, each freed extent is a run.
 struct FreedRuns {
   std::uint64_t runs = 0;
   std::array<std::uint64_t, 32> blocks = {};  // [i]: in runs of 2^i to 2^(i+1) - 1 blocks
 
   void add(std::uint32_t count);
-  // Blocks in runs of 2^order blocks or more.
+  // Returns the number of blocks in runs of 2^order blocks or more.
   [[nodiscard]] std::uint64_t blocks_in(std::uint32_t order) const;
 };
 
@@ -130,7 +130,7 @@ class Ager {
   struct Part {
     std::uint32_t slot = 0;
     std::uint64_t logical = 0;
-    std::uint64_t blocks = 0;    // at most this many
+    std::uint64_t blocks = 0;    // requests at most this many blocks
     std::uint64_t i_size = 0;    // bytes
     std::uint64_t grows_to = 0;  // bytes; limit to which allocations extend the file
     std::uint64_t folio = 1;     // blocks

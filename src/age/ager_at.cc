@@ -106,7 +106,7 @@ Status Ager::preallocate(const Operation& operation) {
   Part part = {.slot = operation.slot, .i_size = bytes_[operation.slot]};
   part.cpu = operation.writer;
   if (operation.kind == Operation::Kind::extend) part.grows_to = operation.offset + operation.bytes;
-  // A request that fits into one extent is not normalised to a rounder size.
+  // The kernel does not normalise a request that fits into one extent to a rounder size.
   if (end - first <= kUnwrittenBlocks) part.flags = mb::hint_noprealloc;
   E4R_TRY([[maybe_unused]] const bool done, map_holes(part, first, end, kUnwrittenBlocks));
   return {};

@@ -12,7 +12,7 @@ using BlockSet = boost::icl::interval_set<std::uint64_t, std::less,
                                           boost::icl::right_open_interval<std::uint64_t>>;
 using BlockSpan = BlockSet::interval_type;  // [first, end)
 
-// How many blocks of the span are not in the set.
+// Returns how many blocks of the span are not in the set.
 [[nodiscard]] inline std::uint64_t count_missing(const BlockSet& set, const BlockSpan& span) {
   std::uint64_t out = boost::icl::length(span);
   const auto [first, last] = set.equal_range(span);

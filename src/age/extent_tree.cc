@@ -31,7 +31,8 @@ bool touches(const Mapped& left, const Mapped& right, std::uint64_t longest) {
 
 }  // namespace
 
-// The extent at which the kernel's search for that block ends; nullopt if the file has no extent.
+// Returns the extent at which the kernel's search for that block ends; nullopt if the file has no
+// extent.
 std::optional<ExtentTree::Place> ExtentTree::place_of(std::uint64_t logical) const {
   if (is_empty()) return std::nullopt;
   if (leaves_.empty()) return Place{0, find(root_, logical)};
@@ -253,7 +254,7 @@ bool ExtentTree::punch(std::uint64_t from, std::uint64_t to, std::uint32_t block
     const Mapped behind = {to, {extent.run.first + kept, extent.run.count - kept}};
     extent.run.count = kept;
     if (!put(behind, nodes)) {
-      // put() failed without moving anything.
+      // put() has failed and moved nothing, so only the extent's length has to be restored.
       in(place->leaf)[place->at].run.count += behind.run.count;
       return false;
     }

@@ -20,7 +20,7 @@ class ExtentTree {
   struct NodeGoal {
     enum class Kind : std::uint8_t {
       inode,   // where the inode's first data block would go
-      before,  // at this block or before it: the place in front of the first leaf
+      before,  // at or before `block`, which lies in front of the first leaf
       data,    // the goal of the data that needs the node
     };
     Kind kind = Kind::inode;

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMostWriters = 1024;
 constexpr std::uint64_t kMostWrites = 20'000'000;
 constexpr std::uint64_t kMostBlocks = UINT32_MAX;  // per file
 
-// The number of writes of `bs` bytes that `bytes` bytes take.
+// Returns the number of writes of `bs` bytes that are needed to write `bytes` bytes.
 std::uint64_t parts(std::uint64_t bytes, std::uint64_t bs) {
   return bytes / bs + (bytes % bs != 0 ? 1 : 0);
 }

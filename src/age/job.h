@@ -32,7 +32,7 @@ struct Job {
   std::uint64_t bs = 128 * kKiB;  // size of a write in bytes
   Space space = Space::none;
   std::uint64_t ahead = 0;
-  std::uint64_t fsync = 0;  // writes between two fsyncs; 0: none
+  std::uint64_t fsync = 0;  // writes between two fsyncs; 0: no fsync
   std::uint64_t seed = 1;   // seed of the random order
   bool split = false;
   bool shared = false;   // all writers write the same files

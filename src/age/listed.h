@@ -15,9 +15,9 @@ namespace e4r::age {
 // Operations from a file, one per line, in the form of text_of(). A sync follows the last one.
 class ListedWorkload : public Drawing {
  public:
-  // Error messages call the text `from` and name the line. Errors: a line that is not an operation;
-  // a slot that does not exist; a file too large for ext4; a file that is written both at its end
-  // and at offsets without being removed in between; a `w` for a file that is not empty.
+  // Error messages name the source `from` and the line. Errors: a line that is not an operation; a
+  // slot that does not exist; a file too large for ext4; a file that is written both at its end and
+  // at offsets without being removed in between; a `w` for a file that is not empty.
   [[nodiscard]] static Result<std::unique_ptr<Drawing>> read(std::string_view text,
                                                              const std::string& from,
                                                              const FileLimits& limits);

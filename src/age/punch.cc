@@ -41,8 +41,8 @@ double PunchWorkload::uniform() {
   return static_cast<double>(rng_.next() >> 11) * 0x1p-53;
 }
 
-// The share of the file system, from 0 to 1, that files cannot get because it is in use or exceeds
-// the utilisation.
+// Returns the share of the file system, from 0 to 1, that files cannot get because it is in use or
+// exceeds the utilisation.
 double PunchWorkload::fullness() const {
   const std::uint64_t left = room_ - std::min(room_, taken_);
   return 1 - static_cast<double>(left) / static_cast<double>(options_.clusters);
@@ -71,7 +71,7 @@ std::uint32_t PunchWorkload::any() {
   return alive_[rng_.below(alive_.size())];
 }
 
-// Called after each operation on the file.
+// Notes whether the file has room for another hole. Called after each operation on the file.
 void PunchWorkload::look_for_room(std::uint32_t slot) {
   File& file = files_[slot];
   file.is_punchable = file.is_punchable && !next_hole(file).empty();

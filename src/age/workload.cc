@@ -79,7 +79,7 @@ std::uint32_t Population::any(Rng& rng) const {
   return births_[nth_alive(rng.below(alive_))].slot;
 }
 
-// The number of living files whose age is more than `share` of the total time.
+// Returns the number of living files whose age is more than `share` of the total time.
 std::uint64_t Population::older_than(double share) const {
   const auto moment = static_cast<std::uint64_t>(static_cast<double>(made_) * (1 - share));
   const auto at = std::partition_point(births_.begin(), births_.end(),

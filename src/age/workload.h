@@ -24,8 +24,8 @@ class Population {
   [[nodiscard]] std::uint64_t size() const { return alive_; }
   // Returns a random file. There must be a file.
   [[nodiscard]] std::uint32_t any(Rng& rng) const;
-  // Removes a file and returns it. It is in the step of ages that has the most files in excess of
-  // its share, and is the frailest of a few random files there. There must be a file.
+  // Removes a file and returns it: the frailest of a few random files in the step of ages that
+  // exceeds its share by the most files. There must be a file.
   [[nodiscard]] std::uint32_t take(Rng& rng);
 
  private:
