@@ -62,7 +62,7 @@ std::string free_text(const char* name, const results::Outcome& of) {
                      format_size(free.max * block), format_count(free.free_chunks));
 }
 
-// Free pieces at the end, by size.
+// Describes the free pieces at the end, by size.
 std::string aligned_text(const results::Outcome& of) {
   const stats::AlignedFree& aligned = of.free.space.aligned;
   std::string out;
@@ -81,7 +81,7 @@ std::string extsize_text(const age::AgerTally& tally) {
                      format_size(tally.lost_bytes));
 }
 
-// The number of operations of each kind.
+// Lists the number of operations of each kind.
 std::string operations_text(const age::AgerTally& tally) {
   using Kind = age::Operation::Kind;
   struct Done {
@@ -114,13 +114,13 @@ std::string searches_text(const stats::KnownCounters& searches) {
                      format_count(searches.extents_scanned.value_or(0)));
 }
 
-// The source of the operations.
+// Names the source of the operations.
 std::string origin_text(const AgedReport& r) {
   if (!r.operations_from.empty()) return "operations of " + escape(r.operations_from);
   return fmt::format("profile {}, seed {}", escape(r.profile), r.seed);
 }
 
-// The number of requests that found no space. Empty if it is 0.
+// Describes the requests that found no space. Empty if there were none.
 std::string failed_text(const age::AgerTally& tally) {
   if (tally.failed == 0) return {};
   return fmt::format("no space     for {} requests; {} not written\n", format_count(tally.failed),

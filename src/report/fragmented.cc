@@ -15,7 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
-// The column's entry for that inode; without extents if the column does not contain the inode.
+// Returns the column's entry for that inode, or an entry without extents if the column does not
+// contain the inode.
 stats::FilePieces find_file(const std::vector<stats::FilePieces>& column, std::uint64_t ino) {
   const auto at = std::ranges::lower_bound(column, ino, {}, &stats::FilePieces::ino);
   return at != column.end() && at->ino == ino ? *at : stats::FilePieces{ino, 0, 0};
@@ -55,7 +56,7 @@ FragmentedFiles most_fragmented(std::span<const std::vector<stats::FilePieces>> 
                                 std::size_t count) {
   std::vector<stats::FilePieces> all;
   for (const auto& column : columns) all.insert(all.end(), column.begin(), column.end());
-  // Keeps the largest number of extents that each file has in any column.
+  // Keeps one entry for each file: the one with the most extents in any column.
   std::ranges::sort(all, [](const auto& a, const auto& b) {
     return a.ino != b.ino ? a.ino < b.ino : a.extents > b.extents;
   });

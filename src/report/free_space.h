@@ -35,8 +35,9 @@ struct FreeSpaceReport {
     return std::uint64_t{superblock.block_size()} << extents.chunk_bits;
   }
   [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
-  // The superblock of a mounted disk is written only occasionally. The text's percentages refer to
-  // its count, as in e2freefrag; the document's percentages refer to the bitmaps.
+  // Whether the superblock's count of free blocks differs from that of the bitmaps: the superblock
+  // of a mounted disk is written only occasionally. Percentages in the text refer to the
+  // superblock's count, as in e2freefrag. Percentages in the JSON document refer to the bitmaps.
   [[nodiscard]] bool superblock_is_old() const {
     return bad_groups.empty() && superblock.free_blocks_count != extents.blocks;
   }
@@ -58,8 +59,9 @@ struct FreeSpaceReport {
 // Scans the bitmaps and counts what FITRIM would discard. `minlen` is in clusters.
 [[nodiscard]] Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t minlen);
 
-// The output of e2freefrag 1.47.0 for the same image, byte for byte, so it uses `printed` and not
-// `extents`. If they were asked for, a table of aligned pieces and the count of FITRIM follow.
+// Returns the output of e2freefrag 1.47.0 for the same image, byte for byte, so it uses `printed`
+// and not `extents`. A table of aligned pieces and the count of FITRIM follow if they were
+// requested.
 [[nodiscard]] std::string free_space_text(const FreeSpaceReport& free);
 
 // {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "aligned":

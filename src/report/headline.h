@@ -26,9 +26,9 @@ struct HeadlineFigure {
 // extents.
 [[nodiscard]] std::vector<HeadlineFigure> key_figures(const ReplayReport& report);
 
-// A note about requests whose file size and writers the trace lacks, so that values were chosen for
-// a kernel's code. Empty if the trace lacks none of them. Models need no note, because they use
-// only what the trace shows.
+// Returns a note about requests for which the trace lacks the file size or the writers. A kernel's
+// code needs these, so values were chosen. Empty if the trace lacks none of them. Models need no
+// note, because they use only what the trace shows.
 [[nodiscard]] std::string guesses_text(const ReplayReport& report);
 
 // The key figures in words: a comparison of each further policy with the first, or the figures of

@@ -18,7 +18,7 @@ namespace e4r::report {
 // Stores each figure of the run under its row's key. Levels of the key become nested objects.
 void put_rows(boost::json::object& into, const results::Outcome& run,
               results::Teller teller = results::Teller::replay);
-// Does the same with the figures of the start image, which has only some of the rows.
+// Like put_rows(), for the figures of the start image, which has only some of the rows.
 void put_start_rows(boost::json::object& into, const results::Outcome& start,
                     results::Teller teller = results::Teller::replay);
 // Stores histogram_json() under "free_extents/histogram", next to the rows.

@@ -114,8 +114,8 @@ std::string fidelity_fact(const ReplayReport& report) {
                      share_text(*report.recorded, report.recorded->identical));
 }
 
-// Shortens a long explanation to its beginning and its end: a search through thousands of groups
-// prints the same for each.
+// Shortens a long explanation to its beginning and its end, because a search through thousands of
+// groups prints a similar line for each of them.
 std::string shorten(const std::string& text) {
   constexpr std::size_t kHead = 40, kTail = 12;
   std::vector<std::string_view> lines;
@@ -399,7 +399,7 @@ CellFree sum_of(const std::vector<stats::GroupFree>& groups, std::size_t cell,
   return out;
 }
 
-// For each frame, the cells that change.
+// Returns for each frame the cells that change.
 json::array history(const results::Outcome& run, const std::vector<stats::GroupFree>& start,
                     std::size_t per_cell) {
   std::vector<stats::GroupFree> now = start;

@@ -102,7 +102,7 @@ json::value verification_json(const results::Outcome& run) {
   return out;
 }
 
-// The figures of a run or of the recorded kernel, under the same keys.
+// Puts the figures of a run or of the recorded kernel, under the same keys.
 void put_figures(json::object& into, const results::Outcome& run) {
   put_rows(into, run);
   into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);

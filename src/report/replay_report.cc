@@ -30,7 +30,8 @@ bool differs(const std::vector<results::Value>& values, const std::vector<Column
   return said.size() > 1;
 }
 
-// The depth of a label: "  all" is below a heading, "    of free space, %" is below such a row.
+// Returns the indentation of the row's label. A label with a greater indentation is a part of the
+// row above it: "  all" is part of a heading, and "    of free space, %" is part of "  all".
 std::size_t depth_of(const results::Row& row) {
   return row.label.find_first_not_of(' ');
 }
@@ -155,8 +156,8 @@ std::string past_last_text(const ReplayReport& report) {
 
 namespace {
 
-// Why no figures of the recorded kernel can be given; empty if they can. Differing decisions of the
-// model are not a reason, because the recorded results replace the model's.
+// Returns why no figures of the recorded kernel can be given; empty if they can. Differing
+// decisions of the model are not a reason, because the recorded results replace the model's.
 std::string cannot_show(const replay::Engine& followed) {
   if (followed.decisions() == 0) return "the trace closes no decision";
   constexpr std::uint64_t kFew = 100;  // one in this many counts as few
@@ -170,7 +171,7 @@ std::string cannot_show(const replay::Engine& followed) {
       format_count(c.in_use), format_count(all.allocated), format_count(c.not_in_use));
 }
 
-// Why the kernel's mb_stats does not cover exactly the recorded requests; empty if it does.
+// Returns why the kernel's mb_stats does not cover exactly the recorded requests; empty if it does.
 std::string other_requests(const stats::KnownCounters& stats, std::uint64_t closed) {
   const auto requests = stats.requests;
   if (requests == closed) return {};
@@ -318,7 +319,7 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-// The locks for which writers waited longest.
+// Names the locks for which writers waited longest.
 std::string dearest(const contention::SimulationOutcome& outcome) {
   constexpr std::size_t kMost = 2;
   constexpr double kLeast = 0.0005;  // a smaller share would be printed as 0.0 %

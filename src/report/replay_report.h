@@ -18,10 +18,10 @@
 
 namespace e4r::report {
 
-// What the recorded kernel itself did, in the same figures as a run. The replay took over each
-// recorded result, so files and free space are the recorded ones even where the model decides
-// otherwise. The cost of searches is what the kernel counted or, failing that, what the trace
-// shows. `run` has no costs and explanations of single decisions.
+// The recorded kernel's own results, as figures of a run. The replay took over each recorded
+// result, so files and free space are the recorded ones even where the model decides otherwise. The
+// cost of searches is the kernel's own count or, if that is missing, the count that the trace
+// shows. `run` has no costs and no explanations of single decisions.
 struct RecordedKernel {
   std::optional<results::Outcome> run;  // empty if the trace does not show it; then `absent` says
                                         // why
@@ -56,8 +56,8 @@ struct FragmentedFiles {
 // How the policy of the recorded kernel was chosen.
 struct PolicyChoice {
   std::string policy;
-  // The policies that stand for the recorded release, the latest rules first. Empty if the release
-  // is unknown or no policy stands for it.
+  // The policies that model the recorded release, those with the latest rules first. Empty if the
+  // release is unknown or no policy models it.
   std::vector<std::string> allowed;
   std::optional<bool> kernels_own;  // Agreement::is_kernels_own() under that policy
 };
@@ -112,7 +112,7 @@ struct ReplayReport {
 // The lines about a workload that the text and the page share.
 [[nodiscard]] std::vector<std::string> workload_text(const WorkloadFacts& workload);
 
-// The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
+// Returns the recorded kernel's release, or what the trace shows of the release ("6.5 or later").
 [[nodiscard]] std::string kernel_text(const ReplayReport& report);
 
 // Says how the policy was chosen. Empty if the policy is the only one that the release allows, or
@@ -133,7 +133,7 @@ struct KernelStats {
 // The figures of the recorded kernel, from the run that followed it.
 [[nodiscard]] RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kernel);
 
-// Where the figures of the recorded kernel's searches come from, or why it has no column.
+// Says where the figures of the recorded kernel's searches come from, or why it has no column.
 [[nodiscard]] std::string recorded_text(const RecordedKernel& kernel);
 
 // An explanation of searches that went past the last criterion; empty if no column has any.
@@ -175,7 +175,7 @@ struct Column {
 // recorded kernel, because it is a model like the others.
 [[nodiscard]] std::size_t first_policy(const ReplayReport& report);
 
-// The row's figure for each column.
+// Returns the row's figure for each column.
 [[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
                                                     const std::vector<Column>& columns);
 // The percentage by which a figure varies by chance: the largest difference between its value in

@@ -125,7 +125,7 @@ std::string alike(const ReplayReport& report) {
   return text;
 }
 
-// Where policies diverge from the first one.
+// Describes where policies diverge from the first one.
 std::string partings(const ReplayReport& report) {
   std::string text;
   for (const results::Outcome& run : report.runs) {
@@ -159,8 +159,8 @@ std::string why(const ReplayReport& report) {
   return text;
 }
 
-// The heads of the columns: the start image, which has figures for some rows, the recorded kernel,
-// each policy, the change.
+// Returns the heads of the columns: the start image (which has figures for some rows only), the
+// recorded kernel, each policy, and the change.
 std::vector<std::string> head(const ReplayReport& report) {
   std::vector<std::string> cells = {"", "start"};
   for (const Column& column : columns(report)) cells.push_back(column.name);

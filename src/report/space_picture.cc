@@ -184,7 +184,7 @@ class Drawing {
     return out_ + "</svg>\n";
   }
 
-  // The same picture for a page of any width.
+  // Returns the same picture for a page of any width.
   [[nodiscard]] std::string page() {
     const auto fragmented = [this](const auto& cell) { return how_fragmented(cell); };
     out_ = fmt::format("<h2>{}</h2>\n", kHowFull);

@@ -103,7 +103,7 @@ Result<json::object> document_of(std::string_view text) {
   return document.get_object();
 }
 
-// The strings in a list of strings, or under `key` in a list of objects.
+// Returns the strings in a list of strings, or under `key` in a list of objects.
 Result<std::vector<std::string>> texts_of(const json::value& list, std::string_view key) {
   std::vector<std::string> out;
   if (!list.is_array()) return Error{kDamaged};
@@ -200,7 +200,7 @@ Result<PlanSpec> spec_of(const json::object& document) {
   return out;
 }
 
-// The recorded tunables of each capture.
+// Returns the recorded tunables of each capture.
 Result<std::vector<allocator::Tunables>> recorded_of(const json::object& document) {
   std::vector<allocator::Tunables> out;
   const json::value captures = member(document, "captures");
@@ -367,8 +367,8 @@ Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
   for (const auto& [key, what] : kMembers) {
     const json::value of_found = member(found, key);
     const json::value of_wanted = member(wanted, key);
-    // Compared as strings: an object's members are in the order of the axes, which affects how
-    // points are numbered.
+    // Compares strings, because the order of an object's members matters: it is the order of the
+    // axes, which determines the numbers of points.
     const std::string a = json_line(of_found), b = json_line(of_wanted);
     if (a == b) continue;
     if (key == "captures")

@@ -43,7 +43,7 @@ struct PointRange {
 [[nodiscard]] Result<PointRange> parse_range(std::string_view text, const Plan& plan);
 
 // The document (schema e4replay-sweep/1), with a newline. `program` is a name, a version and a
-// commit: different programs may decide differently.
+// commit. It is recorded because different programs may decide differently.
 [[nodiscard]] std::string manifest_text(std::string_view program, const Plan& plan,
                                         const std::vector<CaptureId>& captures,
                                         const std::vector<app::PolicyFile>& files,

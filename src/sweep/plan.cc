@@ -57,7 +57,7 @@ Status check_values(const Axis& axis) {
   return {};
 }
 
-// The first element that equals an earlier one, or the end.
+// Returns the first element that equals an earlier one, or the end.
 template <class List, class Of>
 auto find_repeated(const List& list, Of of) {
   for (auto it = list.begin(); it != list.end(); ++it)
@@ -142,7 +142,7 @@ void add_points(const Where& where, std::uint32_t capture, const allocator::Poli
 
 Result<Axis> parse_axis(std::string_view text) {
   const auto equals = text.find('=');
-  // The parser of single settings reports an unknown name.
+  // Lets the parser of single settings report an unknown name.
   allocator::Tunables scratch;
   const std::string probe = equals == std::string_view::npos
                                 ? std::string(text)
@@ -220,7 +220,8 @@ struct Batch {
   std::vector<replay::Setup> setups;
 };
 
-// The points in order, in batches of the number that a thread runs at a time.
+// Returns the points in order, in batches as large as the number of points that a thread runs at a
+// time.
 std::vector<Batch> batches_of(const Work& work, unsigned threads) {
   std::vector<Batch> wholes(work.subjects.size());
   for (const std::size_t index : work.points) {

@@ -28,7 +28,7 @@ struct Ranked {
   std::size_t index = 0;
 };
 
-// The points that no other point beats in one figure without being worse in the other.
+// Returns the points that no other point beats in one figure without being worse in the other.
 std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
   std::vector<Ranked> all;
   const bool files = leaves_files(figures, points);
@@ -276,7 +276,7 @@ struct Candidate {
   double product = 0;
 };
 
-// `files`: at least one point leaves files.
+// `files` says whether at least one point leaves files.
 std::optional<Candidate> candidate(const Plan& plan, const Figures& figures, std::size_t index,
                                    bool files) {
   const auto cost = results::number_of(search_cost(figures, index));
@@ -367,7 +367,7 @@ results::Value steps_per_request(const Figures& figures, std::size_t index) {
 }
 
 results::Value extents_per_file(const Figures& figures, std::size_t index) {
-  // A ratio that was written without decimals is read as a count.
+  // Converts to a ratio, because a ratio that was written without decimals is read as a count.
   const auto value = results::number_of(figure_of(figures, index, "files/avg_extents"));
   return value ? results::Value(*value) : results::Value();
 }

@@ -20,7 +20,7 @@ using Figures = std::vector<std::vector<results::Value>>;
 inline constexpr std::string_view kCostRows[] = {"mb_stats/extents_scanned", "groups_considered"};
 inline constexpr std::string_view kFragmentationRow = "files/extents";
 
-// Why the results for the capture are doubtful; empty if nothing is known against them.
+// Returns why the results for the capture are doubtful; empty if nothing is known against them.
 [[nodiscard]] std::string doubt_of(const Plan& plan, std::size_t capture);
 
 // Finds a row by its key. The Error says that there is no such row, or that neither direction of
@@ -96,7 +96,7 @@ struct Advice {
   std::uint64_t as_good = 0;  // other points that equal `balanced` in both figures
 };
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
-// Gives the same advice, from existing rankings by any figure.
+// Gives the same advice, but uses existing rankings, which may be by any figure.
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures,
                                          const std::vector<Ranking>& rankings);
 

@@ -67,9 +67,9 @@ void take_lines(std::string_view text, const Plan& plan, const PointRange& range
 
 class Store {
  public:
-  // Returns the points to resume with; only reads. Empty if the directory is missing or empty.
-  // Errors: it is not empty and `resume` is false; it contains no sweep, or one that differs from
-  // `manifest`.
+  // Returns the finished points of a sweep that is to be resumed. Changes nothing. Empty if the
+  // directory is missing or empty. Errors: it is not empty and `resume` is false; it contains no
+  // sweep, or one that differs from `manifest`.
   [[nodiscard]] static Result<Finished> look(const std::string& directory,
                                              const std::string& manifest, const Plan& plan,
                                              const PointRange& range, bool resume);
@@ -96,7 +96,8 @@ class Store {
   // Syncs the journal to disk before the sweep pauses.
   [[nodiscard]] Status suspend();
   // Removes the journal after the results are written. The journal may be gone already: if nodes do
-  // not see each other's locks, a job that runs twice at the same time writes the same files twice.
+  // not see each other's locks, the same job may run twice at the same time and write the same
+  // files twice.
   [[nodiscard]] Status end();
 
  private:

@@ -31,7 +31,7 @@ class OpenCapture {
   OpenCapture(const OpenCapture&) = delete;
   OpenCapture& operator=(const OpenCapture&) = delete;
 
-  // Runs the agreement pass once for all points. Returns the Error of check_fidelity() unless
+  // Follows the recorded kernel, once for all points. Returns the Error of check_fidelity() unless
   // `force` is set. Warns about what the result means for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies);
 
