@@ -58,8 +58,8 @@ bool BitmapReader::on_disk(GroupNumber group) const {
   return !info.bad() && !info.block_uninit;
 }
 
-// The end of a run of groups from `first` on whose bitmaps are adjacent. The run may contain
-// uninitialised groups: reading a gap is cheaper than a second read.
+// Returns the end of the run of groups that begins at `first` and whose bitmaps are adjacent. The
+// run may contain uninitialised groups: reading a gap is cheaper than a second read.
 GroupNumber BitmapReader::end_of_run(GroupNumber first, GroupNumber last) const {
   const std::size_t most = buffer_.size() / source_.superblock.block_size();
   const Block start = source_.groups[first].block_bitmap;
@@ -152,8 +152,8 @@ Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset
   return {};
 }
 
-// The offset of the next byte, from `offset` on, that may be nonzero; the file size if there is
-// none.
+// Returns the offset of the first byte at or after `offset` that may be nonzero, or the file size
+// if there is none.
 std::uint64_t next_data(const InputFile& file, std::uint64_t offset) {
   const off_t at = ::lseek(file.fd(), static_cast<off_t>(offset), SEEK_DATA);
   if (at >= 0) return static_cast<std::uint64_t>(at) / kPiece * kPiece;

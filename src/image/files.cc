@@ -129,7 +129,7 @@ std::uint64_t mask(unsigned low, unsigned high) {
 }
 
 // Calls visit(word index, mask) for each word that [first, first + count) touches, until a call
-// returns false. Returns whether no call returned false.
+// returns false. Returns true if all calls returned true.
 template <class Visit>
 bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
   for (std::uint64_t bit = first, end = first + count; bit < end;) {

@@ -198,7 +198,7 @@ class Image {
   [[nodiscard]] Result<std::vector<MappedExtent>> file_extents(std::uint32_t ino,
                                                                std::size_t limit = 1u << 22) const;
 
-  // The paths of those inodes, starting at the root directory, such as "/var/log/messages". Reads
+  // Returns the paths of these inodes from the root directory, such as "/var/log/messages". Reads
   // directories until all inodes are found. Names are the raw bytes of the directory entries.
   [[nodiscard]] FoundPaths paths(const std::set<std::uint64_t>& inodes) const;
 

@@ -14,8 +14,8 @@ namespace e4r::image {
 // A regular file or block device, opened for reads at any offset. Reads are thread-safe.
 class InputFile {
  public:
-  // Messages and path() call the file `name`, or `path` if `name` is empty. If the path cannot be
-  // an image, the Error says what it is: a directory, a pipe...
+  // `name` is the file's name in messages and the result of path(). If it is empty, `path` is used.
+  // If the path cannot be an image, the Error says what it is: a directory, a pipe...
   [[nodiscard]] static Result<InputFile> open(const std::string& path,
                                               const std::string& name = {});
 

@@ -329,7 +329,7 @@ errcode_t put_root(ext2_filsys fs) {
   root->i_mode = LINUX_S_IFDIR | 0700;
   root->i_links_count = 2;
   root->i_size = fs->blocksize;
-  // The kernel requires that the root directory has blocks but does not look for them.
+  // The kernel requires that the root directory's inode counts blocks, but it does not read them.
   root->i_blocks = fs->blocksize / 512;
   if (ext2fs_has_feature_extents(fs->super)) {
     root->i_flags = EXT4_EXTENTS_FL;

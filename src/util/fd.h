@@ -57,7 +57,8 @@ struct FileId {
 };
 
 [[nodiscard]] FileId file_id(const struct stat& st);
-// Follows links. Empty if the file does not exist or cannot be reached.
+// Returns the identity of the file, or of a link's target. Empty if the file does not exist or
+// cannot be reached.
 [[nodiscard]] std::optional<FileId> file_id(const std::string& path);
 
 }  // namespace e4r

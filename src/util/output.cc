@@ -314,7 +314,8 @@ Result<Output> Output::create_growing(const OutputName& name) {
   if (!out.fd_.is_open() && errno == EEXIST)
     return error("{}: exists already: remove it, or give another name with -o", name.path());
   if (!out.fd_.is_open()) return out.fail(errno);
-  // If the file system has no locks, readers take the unfinished file for a truncated one.
+  // A failure is ignored: if the file system has no locks, readers take the unfinished file for a
+  // truncated one.
   (void)::flock(out.fd(), LOCK_EX | LOCK_NB);
   out.growing_ = true;
   return out;

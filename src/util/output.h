@@ -73,7 +73,7 @@ class OutputName {
   OutputName(std::string path, std::shared_ptr<const Inputs> inputs)
       : path_(std::move(path)), inputs_(std::move(inputs)) {}
   [[nodiscard]] const std::string& path() const { return path_; }
-  // The input that is this file, or null.
+  // Returns the input that is the file with this identity, or null.
   [[nodiscard]] const Input* input_that_is(const FileId& id) const;
 
  private:

@@ -26,7 +26,7 @@ class Stoppable {
 // Whether the work must end. If so, it returns the Error "stopped".
 [[nodiscard]] bool stop_asked();
 
-// `requested`; or, if that is 0, the number of CPUs that this process may use. At least 1.
+// Returns `requested` or, if that is 0, the number of CPUs that this process may use. At least 1.
 [[nodiscard]] unsigned thread_count(unsigned requested);
 
 // Runs work(0) ... work(count - 1), each once, on at most `threads` threads, including the

@@ -41,7 +41,8 @@ class Progress {
   [[nodiscard]] bool active() const { return active_; }
   // Shows the string, on a terminal only.
   void show(const std::string& text);
-  // Returns false if the work is to stop.
+  // Shows that `done` of `total` events of the task `what` are done. Returns false if the work is
+  // to stop.
   bool count(std::string_view what, std::uint64_t done, std::uint64_t total);
   // Removes the line, so that something else can be printed.
   void wipe();

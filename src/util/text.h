@@ -33,7 +33,7 @@ class TextTable {
 
 struct Character {
   std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0 if the text is not valid UTF-8 there
+  std::size_t bytes = 0;  // 0 if the text is not valid UTF-8 at this character
 };
 
 // The first character of the string, which must not be empty.
