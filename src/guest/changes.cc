@@ -54,7 +54,7 @@ class Scratch {
   fs::path path_;
 };
 
-// Options for git to patch files in a directory outside any repository.
+// Returns options that let git patch files in a directory outside any repository.
 std::vector<std::string> apply_in(const fs::path& directory) {
   return {"-C", directory.string(), "-c", "core.autocrlf=false", "--git-dir=/nonexistent", "apply"};
 }

@@ -47,9 +47,10 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-// The function in a line of a backtrace, " [<60012345>] ? ext4_mb_new_blocks+0x1a/0x20". Empty if
-// the line names no function or may name the wrong one: the unwinder marks its guesses with "?",
-// and the return address of a call that never returns can be the start of the next function.
+// Returns the function that a line of a backtrace names, as in " [<60012345>] ?
+// ext4_mb_new_blocks+0x1a/0x20". Empty if the line names no function or may name the wrong one: the
+// unwinder marks its guesses with "?", and the return address of a call that never returns can be
+// the start of the next function.
 std::string_view call_of(std::string_view line) {
   const std::size_t at = line.find(">] ");
   if (at == line.npos) return {};
@@ -58,8 +59,8 @@ std::string_view call_of(std::string_view line) {
   return name.substr(0, name.find('+'));
 }
 
-// The calls in the first backtrace at or after a line, down to the driver's entry. Omits the
-// functions that only report the failure.
+// Returns the calls in the first backtrace at or after a line, down to the driver's entry. Omits
+// the functions that only report the failure.
 std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines, std::size_t at) {
   constexpr std::size_t kMost = 12;
   constexpr std::array<std::string_view, 11> kTellers = {"show_stack",
@@ -251,7 +252,7 @@ Status Guest::make_files() {
   return {};
 }
 
-// Runs the kernel in a separate process group, so that its children end with it.
+// Runs the kernel in a separate process group, so that end_group() ends its children, too.
 Status Guest::spawn() {
   const auto file = [](std::string_view option, int fd) {
     return fmt::format("{}=/proc/self/fd/{}", option, fd);
@@ -325,7 +326,7 @@ void Guest::end_group() {
   pid_ = guard_ = -1;
 }
 
-// The end of the kernel's output.
+// Returns the end of the kernel's output.
 std::string Guest::log() const {
   constexpr off_t kMost = 1 << 20;
   const off_t size = ::lseek(log_.get(), 0, SEEK_END);

@@ -30,12 +30,12 @@ struct Trouble {
 // Replaces the file names of the overlay with the tree's own (mballoc-tree.c with mballoc.c).
 [[nodiscard]] std::string with_names_of_tree(std::string_view console);
 
-// Starts to keep the consoles of all kernels of this program, also after they end (`--kernel-log
-// FILE`). Thread-safe.
+// From now on, keeps the consoles of all kernels that this program runs, even after the kernels end
+// (`--kernel-log FILE`). Thread-safe.
 void keep_consoles();
-// Adds a console to them, if consoles are kept.
+// Adds a console to the kept ones. Does nothing without keep_consoles().
 void note_console(std::string_view kernel, std::string_view console);
-// All consoles so far, each after a line that names its kernel.
+// Returns all kept consoles, each after a line that names its kernel.
 [[nodiscard]] std::string kept_consoles();
 
 // A User Mode Linux kernel with e4replay's driver (src/guest/driver), run as a process.
@@ -91,7 +91,7 @@ class Guest {
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // The part of the kernel's output that says most about its failure.
+  // Returns the part of the kernel's output that says most about its failure.
   [[nodiscard]] std::string last_words() const;
 
  private:

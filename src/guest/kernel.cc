@@ -206,14 +206,14 @@ void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) co
   }
 }
 
-// Sets what the request met because others were decided at the same time.
+// Sets the inputs that show how requests decided at the same time influenced this one.
 void KernelDecider::fill_race(const allocator::Request& request, e4r_op& op) const {
   const allocator::DecisionInputs& known = request.inputs;
   for (const std::uint32_t group : known.passed_over.groups()) op.locked[op.locked_count++] = group;
   op.loses_best = known.loses_best;
   for (std::uint32_t lock = 0; request.held != nullptr && lock < E4R_GROUP_LOCKS; ++lock)
     op.held[lock / 64] |= std::uint64_t{request.held->test(lock)} << (lock % 64);
-  // The code knows the latest goal, unless it is the one from before the trace.
+  // The kernel's own state has the latest goal, unless that goal is from before the trace.
   const bool latest = known.goes_on_from == allocator::kLatestGoal;
   if (latest && options_.stream_goals.empty()) return;
   streams_.for_each(request.ino, [&](const allocator::StreamGoals::Goal& goal) {
@@ -288,7 +288,7 @@ allocator::Decision KernelDecider::allocate(const allocator::Request& request, a
   return out;
 }
 
-// Passes on the lock operations of the last request.
+// Passes the lock operations of the last request on to notes_.
 void KernelDecider::read_locks() {
   using What = allocator::LockStep::What;
   const e4r_locks& noted = guest_->shared().locks;
@@ -356,7 +356,7 @@ allocator::Decision KernelDecider::decision(const e4r_op& op, const e4r_answer& 
     out.criterion = mb::Criterion::past_last;
   else if (named && !out.prealloc && answer.criterion < ladder.size())
     out.criterion = ladder[answer.criterion].criterion;
-  // A request refused before the allocator has no closing event.
+  // A request that is refused before it reaches the allocator has no closing event.
   if (!closed) {
     const Geometry& geometry = state_.geometry();
     out.orig = {0, 0, op.len, op.logical};

@@ -28,7 +28,7 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return line.substr(from, line.find_first_of(" \n", from) - from);
 }
 
-// The name of the model of a release, or of the nearest release.
+// Returns the name of the policy that models the release, or else the nearest release.
 std::string_view model_of(std::string_view release) {
   const auto all = allocator::policies();
   // Find the policy with the latest rules of the release.
@@ -43,8 +43,8 @@ std::string_view model_of(std::string_view release) {
   return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12.77" : "linux-7.3";
 }
 
-// The model that has the kernel's criteria and counters. A patch that adds criteria may have its
-// own model with the same counters.
+// Returns the model that has the kernel's criteria and counters. A patch that adds criteria may
+// have its own model with the same counters.
 const allocator::Policy& model_of(const KernelFile& file) {
   const allocator::Policy& of_release = *allocator::find_policy(model_of(file.release));
   if (file.criteria == 0 || file.criteria == of_release.ladder.size()) return of_release;

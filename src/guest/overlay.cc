@@ -91,7 +91,7 @@ Error fail(std::string_view what, const std::error_code& ec) {
   return error("cannot write {}: {}", what, ec.message());
 }
 
-// The value in a line "NAME = VALUE" of a Makefile.
+// Returns the value in a line "NAME = VALUE" of a Makefile.
 std::string make_variable(const std::string& text, std::string_view name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -314,7 +314,7 @@ Status note_changes(const fs::path& noted, const FileChanges& changes) {
   return changes.empty() ? Status() : bring_up_to_date(noted, names);
 }
 
-// The path of a tree's file in the overlay.
+// Returns the path of a tree's file in the overlay.
 fs::path place_of(const fs::path& overlay, const std::string& name,
                   const std::vector<Replaced>& replaced) {
   for (const Replaced& file : replaced)
@@ -429,7 +429,7 @@ Status claim_directory(const Tree& tree, const std::string& directory) {
 
 Status write_config(const Tree& tree, const std::string& path) {
   std::string text(kUmlConfig);
-  // OpenWrt's patches add this function, which does not link without the network.
+  // OpenWrt's patches add broadcast_uevent(), which does not link without CONFIG_NET.
   const auto events = read_file(tree.path + "/lib/kobject_uevent.c");
   if (events.ok() && events->find("broadcast_uevent") != events->npos) text += "CONFIG_NET=y\n";
   return bring_up_to_date(path, text);

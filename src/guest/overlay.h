@@ -40,14 +40,16 @@ using FileChanges = std::map<std::string, std::optional<std::string>>;
 [[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory,
                                   const FileChanges& changes = {});
 
-// The KCFLAGS for make, which let the compiler read one of the driver's headers before each file.
+// Returns the KCFLAGS for make, which let the compiler read one of the driver's headers before each
+// file.
 [[nodiscard]] std::string compiler_flags();
 
 // Reserves a build directory for the tree. Fails if it belongs to another tree: make compares
 // modification times, so it would not recompile an older file of a second tree.
 [[nodiscard]] Status claim_directory(const Tree& tree, const std::string& directory);
 
-// Writes the tree's configuration of a guest, in the form of KCONFIG_ALLCONFIG.
+// Writes the configuration with which the tree is built as a guest, in the form of
+// KCONFIG_ALLCONFIG.
 [[nodiscard]] Status write_config(const Tree& tree, const std::string& path);
 // Checks a build's .config. The Error names a line of the guest's configuration that is missing.
 [[nodiscard]] Status check_config(const std::string& dot_config);

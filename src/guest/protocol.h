@@ -69,14 +69,14 @@ struct e4r_op {
   __u32 cpu;
   __u32 extents; /* the file uses extents */
   __u32 locks;   /* record the locks (struct e4r_locks) */
-  /* Inputs of a request that runs beside others. Each of the first `locked_count` entries of
+  /* The effects of requests that run at the same time. Each of the first `locked_count` entries of
    * `locked` makes one attempt to lock that group fail, because another CPU holds the lock. If
    * loses_best is set, another request takes the best extent before the search comes back for it. */
   __u32 locked_count;
   __u32 locked[E4R_MOST_LOCKED];
   __u32 loses_best;
-  /* If other_stream_goal is set, another search moved the stream's goal after the request read it:
-   * it read this group, and this cluster unless the kernel keeps groups only. */
+  /* If other_stream_goal is set, another search moved the stream's goal after this request read it.
+   * This request read the group below, and also the cluster unless the kernel keeps only groups. */
   __u32 other_stream_goal;
   __u32 stream_group, stream_start;
   __u64 held[E4R_GROUP_LOCKS / 64]; /* locks of groups that other CPUs hold, one bit for each */

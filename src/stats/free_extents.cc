@@ -51,7 +51,7 @@ FreeExtentScan::FreeExtentScan(const BlockSpace& space, std::uint32_t chunk_bits
   closed_.chunk_bits = chunk_bits;
 }
 
-// The first block of a cluster, or blocks_count if the cluster lies after the end.
+// Returns the first block of a cluster, or blocks_count if the cluster lies after the end.
 std::uint64_t FreeExtentScan::block_of(std::uint64_t cluster) const {
   const std::uint64_t last = (space_.blocks_count - space_.first_block) >> space_.cluster_bits;
   return cluster > last ? space_.blocks_count
@@ -222,7 +222,8 @@ SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells) : geometry_(ge
   }
 }
 
-// The larger cells come first, so no product can overflow.
+// The larger cells, with one more block each, come first. This sum cannot overflow, unlike cell *
+// blocks / cells.
 std::uint64_t SpaceMap::first_of(std::uint64_t cell) const {
   return geometry_.first_data_block + cell * each_ + std::min(cell, larger_);
 }

@@ -283,8 +283,8 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
 
 namespace {
 
-// The number of columns before the first letter of a line. A '>' counts as a column, since quoted
-// mail has it there.
+// Returns the number of columns before the first letter of a line. A '>' counts as a column,
+// because quoted mail begins lines with it.
 std::size_t indentation(std::string_view line) {
   constexpr std::size_t kTab = 8;
   std::size_t column = 0;
@@ -299,7 +299,8 @@ std::size_t indentation(std::string_view line) {
   return column;
 }
 
-// The position of a counter among those of a section, counted from 1; 0 if it is not one of them.
+// Returns the position of a counter among those of a section, counted from 1, or 0 if it is not one
+// of them.
 std::size_t place_in_section(std::string_view name) {
   const auto found = std::ranges::find(kOfSection, name, &OfCriterion::name);
   return found == kOfSection.end() ? 0 : static_cast<std::size_t>(found - kOfSection.begin()) + 1;

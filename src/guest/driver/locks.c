@@ -160,8 +160,8 @@ static bool e4r_spin_is_locked(const spinlock_t *lock)
 }
 #define spin_is_locked(l) e4r_spin_is_locked(l)
 
-/* Whether the search has lost its best extent. Then it must not come back for it. This shows to the
- * code as a group whose bitmap is corrupt, but only in that one function. */
+/* Whether the search has lost its best extent to another request. The function that returns to the
+ * best extent must then fail, so that function alone sees the group's bitmap as corrupt. */
 static bool e4r_has_lost_best(const char *function)
 {
 	return e4r.request && e4r.request->loses_best &&
