@@ -368,7 +368,7 @@ void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uin
   });
 }
 
-// The facts about a new file system.
+// Returns the facts about a new file system.
 StartFacts facts_of(const image::Image& image) {
   const image::SuperblockInfo& superblock = image.superblock();
   const std::uint32_t first = std::max(superblock.first_inode, 11u) + 1;  // after lost+found

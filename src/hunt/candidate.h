@@ -139,7 +139,8 @@ class Start {
   [[nodiscard]] const std::vector<std::uint32_t>& inodes(bool one_directory) const {
     return one_directory ? neighbours_ : spread_;
   }
-  // The path of its image. The first call makes the image, and the destructor removes it.
+  // Returns the path of the start's image. The first call makes the image, and the destructor
+  // removes it.
   [[nodiscard]] Result<std::string> path() const;
 
  private:
@@ -164,8 +165,8 @@ class Starts {
   [[nodiscard]] Status use(const std::string& image, unsigned threads,
                            const app::Listener& listener);
 
-  // Returns null if a file system of that size cannot be aged so far. Error: the image cannot be
-  // made.
+  // Returns null if a file system of that size cannot be aged to the origin's turnover and
+  // utilisation. Error: the image cannot be made.
   [[nodiscard]] Result<std::shared_ptr<const Start>> make(const Origin& origin);
 
  private:

@@ -157,7 +157,8 @@ std::string number_text(double value) {
   return format_count(static_cast<std::uint64_t>(value));
 }
 
-// How a kernel failed, in one line with control characters escaped; empty if no kernel failed.
+// Describes how a kernel failed, in one line with control characters escaped; empty if no kernel
+// failed.
 std::string failure_text(const Trial& trial) {
   return escape(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
 }

@@ -134,7 +134,7 @@ struct Placed {
 };
 using Places = std::vector<Placed>;
 
-// The number of the first decision with different blocks; 0 if no decision differs.
+// Returns the number of the first decision with different blocks, or 0 if no decision differs.
 std::uint64_t parting_of(const Places& base, const Places& with) {
   const auto [left, right] = std::mismatch(base.begin(), base.end(), with.begin(), with.end());
   if (left != base.end()) return left->decision;
@@ -149,8 +149,8 @@ ExplainedDecision explain(std::uint64_t decision, const std::vector<replay::Run>
   return out;
 }
 
-// One run per setup. If a kernel fails, there are fewer runs, and `trial` says which kernel failed
-// and how.
+// Makes one run per setup. If a kernel fails, there are fewer runs, and `trial` says which kernel
+// failed and how.
 Result<std::vector<replay::Run>> what_if(const replay::Session& session,
                                          const std::vector<replay::Setup>& setups, Trial& trial) {
   std::vector<replay::Run> out;

@@ -57,7 +57,8 @@ bool measure(const results::Row& objective, Trial& trial) {
 }
 
 Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start) {
-  // Limits the time of a trial. With nodelalloc, every block is a request.
+  // The most blocks that a trial writes. They limit its time: with nodelalloc, every block is a
+  // request.
   constexpr std::uint64_t kMostDelayed = 1 << 18, kMostDirect = 1 << 14;
   Scene out;
   out.start = std::move(start);

@@ -66,7 +66,8 @@ struct Match {
   std::uint64_t least_requests = 0;  // allocation requests; cases with fewer requests do not count
   const std::atomic<bool>* stop = nullptr;  // true if the hunt must end; may be null
 };
-// The question whether to stop, for a Stoppable around long work such as ageing and trials.
+// Returns the function that asks whether to stop, for a Stoppable around long work such as ageing
+// and trials.
 [[nodiscard]] Stoppable::Asked stop_of(const Match& match);
 
 // kWorstScore is the score if the second policy's kernel failed, since nothing can be worse.

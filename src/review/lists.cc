@@ -14,7 +14,7 @@
 namespace e4r::review {
 namespace {
 
-// The ratio of the larger value to the smaller.
+// Returns the ratio of the larger value to the smaller.
 double factor_of(double base, double with) {
   return std::max(base, with) / std::min(base, with);
 }
@@ -42,7 +42,7 @@ Summary::Way way_of(const Review& review, std::vector<CaseFigure> all) {
   return {all.size(), all[all.size() / 2], all.front()};
 }
 
-// The relative difference from 1 that 19 of 20 of the factors do not exceed.
+// Returns the relative difference from 1 that 19 of 20 of the factors do not exceed.
 double width_of(std::vector<double> factors) {
   std::ranges::sort(factors);
   const auto most = static_cast<double>(factors.size() - 1);
@@ -133,7 +133,7 @@ std::vector<Figure> figures_of(const results::Outcome& base, const results::Outc
   for (const results::Row& row : results::rows(results::Teller::review)) {
     Figure figure = {&row, row.of(base), row.of(with)};
     if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
-    // For example a rung in which no search ended.
+    // Leaves out, for example, the row of a rung in which no search ended.
     if (row.show == results::Show::nonzero && results::is_zero_or_none(figure.base) &&
         results::is_zero_or_none(figure.with))
       continue;

@@ -16,7 +16,8 @@
 namespace e4r::review {
 namespace {
 
-// "posting-256g" for "captures/posting-256g.e4c" and for "a.img:captures/posting-256g.trace.zst".
+// Returns for example "posting-256g" for "captures/posting-256g.e4c" and for
+// "a.img:captures/posting-256g.trace.zst".
 std::string short_name(const app::CaptureName& name) {
   static const std::set<std::filesystem::path> kEndings = {
       ".e4c", ".e4t", ".trace", ".dat", ".txt", ".zst", ".gz", ".xz", ".lz4", ".bz2"};
@@ -64,8 +65,8 @@ struct Runs {
   [[nodiscard]] bool alike() const { return of[0].front().decided_as(of[1].front()); }
 };
 
-// The number of runs per side. Only a kernel's code has times, and a case without differences shows
-// no times.
+// Returns the number of runs per side. Only a kernel's code has times, and a case without
+// differences shows no times.
 unsigned repeats_for(const Runs& runs, const ReviewOptions& options) {
   const bool timed =
       guest::is_kernel(*options.base.policy) && guest::is_kernel(*options.with.policy);
@@ -91,7 +92,7 @@ void settle_time(Figure& figure, const Runs& runs) {
     figure.noise = std::max(figure.noise, static_cast<double>(allocator::kGuestTick) / least);
 }
 
-// `orders`: the result of replay_other_orders().
+// Sets how much each figure varies by chance. `orders` is the result of replay_other_orders().
 void settle_luck(std::span<const results::Outcome> orders, Case& out) {
   for (Figure& figure : out.figures)
     if (!is_time(figure)) figure.noise = results::luck_of(orders, figure.row->of) / 100;
@@ -109,7 +110,7 @@ void compare(const Runs& runs, Case& out) {
   }
 }
 
-// Why a case has no answer: each policy that failed, and how.
+// Says why a case has no answer: each policy that failed, and how.
 std::string refusal(const ReviewOptions& options, const Case& one) {
   std::string out;
   for (std::size_t side = 0; side < one.failed.size(); ++side) {

@@ -197,8 +197,8 @@ std::string review_html(const Review& review, const ReviewOrigin& origin) {
 
 namespace {
 
-// By how much a figure is worse: 0.5 if it is worse by half, negative if it is better, infinite if
-// one value is zero.
+// Returns by how much a figure is worse: 0.5 if it is worse by half, negative if it is better,
+// infinite if one value is zero.
 double worse_by(const Figure& figure) {
   const double base = results::number_of(figure.base).value_or(0);
   const double with = results::number_of(figure.with).value_or(0);

@@ -162,7 +162,8 @@ std::string case_text(const Case& one) {
   return out + histogram_text(one) + "\n";
 }
 
-// Cases with equal decisions have no figures to show.
+// Lists the figures of each case, except for cases with equal decisions: they have no figures to
+// show.
 std::string cases_text(const Review& review) {
   std::string out;
   if (const auto alike = alike_cases(review); !alike.empty())

@@ -15,7 +15,7 @@
 namespace e4r::review {
 namespace {
 
-// "4K", "512M", "2G".
+// Formats a size as "4K", "512M" or "2G".
 std::string short_size(std::uint64_t kb) {
   static constexpr std::string_view kUnits = "KMGTPE";
   std::size_t unit = 0;
