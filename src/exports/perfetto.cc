@@ -178,7 +178,8 @@ Status add_totals(Packets& packets, const Series& series, std::uint64_t time_ns,
   return {};
 }
 
-// The time of the decision's request. For a decision without a row, the time of the next one.
+// Returns the time of the decision's request. If the decision has no row, returns the time of the
+// next row.
 std::uint64_t time_of(const std::vector<DecisionRow>& rows, std::uint64_t decision) {
   const auto at = std::partition_point(
       rows.begin(), rows.end(), [&](const DecisionRow& row) { return row.decision < decision; });

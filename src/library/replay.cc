@@ -28,7 +28,7 @@ struct Sweep::Data {
 
 namespace {
 
-// The run that the options describe, except for its policies.
+// Returns the run that the options describe, except for its policies.
 template <class Options>
 app::RunSpec spec_of(const Options& options) {
   app::RunSpec out;

@@ -33,7 +33,7 @@ Status agree(T& into, T other, const char* what, const char* whose) {
   return {};
 }
 
-// The bucket in which e2freefrag counts a free extent of `blocks` blocks.
+// Returns the bucket in which e2freefrag counts a free extent of `blocks` blocks.
 std::size_t bucket_of(std::uint64_t blocks) {
   return std::min<std::size_t>(std::bit_width(blocks), stats::FreeExtents::kBuckets - 1);
 }
@@ -136,7 +136,8 @@ class Composer {
     return {};
   }
 
-  // For each bucket of e2freefrag, the number of its extents less the number in the bitmaps.
+  // Returns for each bucket of e2freefrag its number of extents minus the number of such extents in
+  // the bitmaps.
   [[nodiscard]] Histogram histogram_off() const {
     Histogram out = {};
     for (const ExtentText::Bucket& bucket : texts_.extents->buckets)
@@ -230,7 +231,7 @@ class Composer {
     out_.chosen.emplace_back("where in its group each free extent lies");
   }
 
-  // Groups that mb_groups lacks get the line of a random other group.
+  // Gives each group that mb_groups lacks the line of another group, chosen at random.
   Status invent_groups(const std::vector<bool>& there, std::uint32_t largest) {
     std::uint64_t invented = 0, left = 0;
     for (GroupNumber group = 0; group < g_.groups; ++group) {

@@ -39,7 +39,7 @@ bool add_lengths(std::uint64_t count, std::uint64_t sum, std::uint64_t least, st
   return true;
 }
 
-// The lengths of all extents, in clusters.
+// Chooses the lengths of all extents, in clusters.
 Result<std::vector<std::uint64_t>> choose_lengths(const ExtentText& text, const Geometry& geometry,
                                                   Rng& rng) {
   const std::uint64_t ratio = geometry.to_blocks(1);
@@ -188,7 +188,7 @@ class ChunkMover {
     if (i + 1 < free_.size() && free_[i + 1].first < part->end())
       high = std::min(high, free_[i + 1].first - 1 - run.length);
     const std::uint64_t before = chunks_in(run);
-    // Places a whole chunk apart give the same count.
+    // Positions that differ by a whole chunk give the same count.
     const std::uint64_t places = std::min(high - low + 1, geometry_.to_clusters(chunk_));
     const std::uint64_t from = low + rng.below(high - low + 2 - places);
     const std::uint64_t begin = rng.below(places);

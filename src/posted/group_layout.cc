@@ -76,7 +76,7 @@ class GroupPlacer {
     return half + length > clusters_ || !bits::all_set(free_, half, length);
   }
 
-  // How many free chunks the chunk would touch.
+  // Returns how many free chunks the chunk would touch.
   [[nodiscard]] std::uint32_t touches_at(std::uint32_t at, std::uint32_t order) const {
     return (at > 0 && is_free(at - 1) ? 1 : 0) + (is_free(at + (1u << order)) ? 1 : 0);
   }
@@ -90,7 +90,8 @@ class GroupPlacer {
     return true;
   }
 
-  // The order of a chunk that can begin at the first free cluster; a random one if several can.
+  // Returns the order of a chunk that can begin at the first free cluster, chosen at random if
+  // several can.
   std::optional<std::uint32_t> order_at_first() {
     std::vector<std::uint32_t> orders;
     for (std::uint32_t order = 0; order < MbGroup::kOrders; ++order)
@@ -109,7 +110,8 @@ class GroupPlacer {
     const bool bridging = touches_ > chunks_;  // some chunk must join two extents
     if (bridging) return place_somewhere(order, 2) || place_somewhere(order, 1);
     if (place_somewhere(order, begins ? 0 : 1)) return true;
-    // Takes the other kind of place. Later chunks then correct the number of touches.
+    // No place of the wanted kind is left, so takes one of the other kind. Later chunks then
+    // correct the number of touches.
     if (!begins) return place_somewhere(order, 0);
     return touches_ > 0 && place_somewhere(order, 1);
   }
@@ -170,7 +172,7 @@ class GroupPlacer {
   std::optional<std::uint32_t> first_order_;
 };
 
-// The line that a kernel would print for the group, except for the group's number.
+// Returns the line that a kernel would print for the group, except for the group's number.
 MbGroup line_of(std::span<const std::uint64_t> words, std::uint32_t clusters,
                 std::uint32_t largest) {
   MbGroup out;
@@ -218,7 +220,7 @@ GroupFit lay_out_group(const MbGroup& line, std::uint32_t largest, std::uint32_t
   std::vector<std::uint64_t> made(words.size());
   for (int i = 0; i < kTries; ++i) {
     const bool exact_first = i < kFirstTries;
-    // Chunks that do not fit with one share of ends may fit with another.
+    // Chunks that do not fit with one share of random ends may fit with another share.
     const unsigned how = i < 2 * kFirstTries ? ends : 30 + static_cast<unsigned>(rng.below(40));
     GroupPlacer placer(line, largest, clusters, words, exact_first, how, rng);
     if (!placer.place()) continue;

@@ -18,8 +18,8 @@ enum class GroupFit : std::uint8_t {
   all,       // also the first free cluster
 };
 
-// Why no group can have this line, or an empty view. `largest`: the order of the largest chunk that
-// a kernel counts.
+// Returns why no group can have this line, or an empty view if a group can. `largest` is the order
+// of the largest chunk that a kernel counts.
 [[nodiscard]] std::string_view contradiction_in(const state::MbGroup& line, std::uint32_t largest);
 
 // An extent consists of its largest chunks and smaller ones at both ends. If the ends of extents

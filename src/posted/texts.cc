@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-// The value of the line "KEY: VALUE". Empty if there is no such line.
+// Returns the value in the line "KEY: VALUE". Empty if there is no such line.
 std::string_view value_of(const std::vector<std::string>& lines, std::string_view key) {
   for (const std::string_view line : lines)
     if (line.starts_with(key) && line.substr(key.size()).starts_with(':'))
@@ -40,7 +40,7 @@ std::string_view value_of(const std::vector<std::string>& lines, std::string_vie
   return {};
 }
 
-// The number at the beginning of the string: 547274 for "547274 (52.2%)".
+// Returns the number at the beginning of the string: 547274 for "547274 (52.2%)".
 std::optional<std::uint64_t> leading_number(std::string_view text) {
   const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = parse_u64(text.substr(0, end));
@@ -55,7 +55,7 @@ Status put_number(const std::vector<std::string>& lines, std::string_view key,
   return {};
 }
 
-// The number of bytes in "4K", "512K" or "1G".
+// Returns the number of bytes that "4K", "512K" or "1G" stands for.
 std::optional<std::uint64_t> size_in(std::string_view text) {
   const auto size = parse_size(trimmed(text));
   return size.ok() ? std::optional(*size) : std::nullopt;
@@ -192,7 +192,8 @@ Status add_groups(std::string_view text, Texts& texts) {
   return {};
 }
 
-// The number of groups from mb_stats: the number after the slash of "buddies_generated: 32/32".
+// Returns the number of groups according to mb_stats: the number after the slash of
+// "buddies_generated: 32/32".
 std::optional<std::uint64_t> groups_of_stats(std::string_view text) {
   constexpr std::string_view kKey = "buddies_generated:";
   const auto at = text.find(kKey);

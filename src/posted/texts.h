@@ -56,8 +56,8 @@ struct Texts {
 // second text of the same kind; a text that contradicts itself.
 [[nodiscard]] Status add_text(std::string_view text, Texts& texts);
 
-// The arguments that make mke2fs create a file system like the one of dumpe2fs, and what must be
-// added to its -E.
+// Return the arguments with which mke2fs makes a file system like the one that dumpe2fs describes,
+// and the string to append to the value of -E.
 [[nodiscard]] std::vector<std::string> mke2fs_arguments(const SuperblockText& superblock);
 [[nodiscard]] std::string mke2fs_extended(const SuperblockText& superblock);
 

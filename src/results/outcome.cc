@@ -19,7 +19,7 @@ std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   return out;
 }
 
-// The counters of the searches. If a kernel made the decisions, these are its own counters.
+// Returns the counters of the searches. If a kernel made the decisions, these are its own counters.
 stats::KnownCounters searches_of(const replay::Engine& engine) {
   const auto own = kernels_stats(engine);
   if (!own) return stats::known_counters(engine.policy(), engine.counters());
@@ -50,7 +50,7 @@ std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& en
   if (account == nullptr || account->mb_stats.empty()) return std::nullopt;
   auto shown = stats::parse_mb_stats(account->mb_stats);
   if (!shown.ok()) return std::nullopt;
-  // This value is a time, not a count.
+  // Leaves out a value that is a time and not a count.
   std::erase_if(*shown, [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
   return *std::move(shown);
 }

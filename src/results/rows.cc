@@ -74,8 +74,8 @@ namespace {
 
 using Tables = std::array<std::vector<Row>, kTellers>;
 
-// The key that a row of the start image's free space has in the document of `age`:
-// "free_extents/count" becomes "aged/count".
+// Returns the row's key in the JSON document of `age`. If the start image has the figure, too, the
+// key is changed: "free_extents/count" becomes "aged/count".
 std::string aged_key(const Row& row) {
   return row.start ? "aged" + row.key.substr(row.key.find('/')) : row.key;
 }

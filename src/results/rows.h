@@ -55,7 +55,7 @@ enum class Better : std::uint8_t { none, lower, higher };
 // The unit of a figure. A step is a group considered or an extent examined.
 enum class Unit : std::uint8_t { count, steps, blocks, clusters, bytes, kib, percent, seconds, ns };
 
-// The commands that report runs. replay stands also for sweep and the library. hunt reports what
+// The commands that report runs. replay also stands for sweep and the library. hunt reports what
 // becomes worse. writers is the simulation of many writers. watch reports one period. metrics
 // stands for the metrics of watch, which add up over all start images.
 enum class Teller : std::uint8_t { replay, review, hunt, age, writers, watch, metrics };

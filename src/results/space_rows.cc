@@ -113,7 +113,7 @@ void add_files(Rows& out) {
       Unit::blocks;
 }
 
-// The distance of all seeks, divided by `among`, in whole KiB.
+// Returns the distance of all seeks, divided by `among`, in whole KiB.
 Value distance_kb(Of o, std::uint64_t among) {
   if (among == 0) return {};
   return o.layout.distance_kb(among, o.geometry.block_size());

@@ -278,7 +278,7 @@ void add_discards(Rows& out) {
   });
 }
 
-// Figures that only the document of `age` has.
+// Figures that only the JSON document of `age` has.
 void add_ageing(Rows& out) {
   const auto add = [&out](const std::string& key, Unit unit, auto of) {
     out.push_back({.key = key,

@@ -51,7 +51,7 @@ void walk_all(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budg
     walk(cache, inode, start - 1, budget, scan);
 }
 
-// The first reclaimable entry from here on.
+// Returns the first reclaimable entry at or after `at`.
 StatusTree::Position evictable(StatusCache::Inode& inode, StatusTree::Position at) {
   while (at != inode.tree.end() && at->second.must_keep()) ++at;
   return at;
@@ -102,7 +102,8 @@ ShrinkCall in_turn(StatusCache& cache, std::uint64_t budget) {
   return scan;
 }
 
-// The list is in the order of use. With a budget of 0, no inode on it moves, unlike in 6.1.
+// The list is in the order in which inodes were used. A call with a budget of 0 moves no inode on
+// it, but in 6.1 it does.
 ShrinkCall least_recently_used(StatusCache& cache, std::uint64_t budget) {
   return budget == 0 ? ShrinkCall{} : in_turn<walk_from_start>(cache, budget);
 }

@@ -28,7 +28,7 @@ struct ReclaimModel {
 
 // All models. The first one models Linux 6.1.
 [[nodiscard]] std::span<const ReclaimModel> models();
-// nullptr if no model has that name.
+// Returns nullptr if no model has that name.
 [[nodiscard]] const ReclaimModel* find_model(std::string_view name);
 
 }  // namespace e4r::shrinker

@@ -225,8 +225,8 @@ void Follower::on_call(const Event& event, std::uint64_t before, const ShrinkCal
   });
 }
 
-// ext4_es_shrink has the number of reclaimed entries. If that event was not recorded, the end of
-// the call has it.
+// ext4_es_shrink has the number of reclaimed entries. If that event was not recorded, the event
+// that ends the call has it.
 void Follower::on_report(const Event& event) {
   const auto found = calls_.find(event.pid);
   if (found == calls_.end()) return;

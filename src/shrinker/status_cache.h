@@ -56,10 +56,10 @@ class StatusTree {
   // Removes the range. Parts of entries outside the range stay (__es_remove_extent).
   void remove(std::uint64_t logical, std::uint64_t len);
 
-  // The entry that contains the block. If no entry contains it, the next entry, or end()
-  // (__es_tree_search).
+  // Returns the entry that contains the block. If no entry contains it, returns the next entry, or
+  // end() (__es_tree_search).
   [[nodiscard]] Position search(std::uint64_t logical);
-  // The entry that contains the block, or end().
+  // Returns the entry that contains the block, or end().
   [[nodiscard]] Position find(std::uint64_t logical);
   // Marks the entry that contains the block as referenced and returns a copy of its earlier state;
   // nullopt if there is no entry.
