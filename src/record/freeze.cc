@@ -173,7 +173,7 @@ Status Freeze::end() {
   const int failed = errno;
   ended_ = Clock::now();
   frozen_ = Fd();
-  // Closing the line without a message makes the guard continue to try.
+  // If the line closes without a message, the guard continues to try to thaw.
   if (!done && failed != EINVAL) {
     line_ = Fd();
     guard_ = -1;

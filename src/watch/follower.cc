@@ -207,7 +207,8 @@ Status Follower::take(const Op& op) {
   return {};
 }
 
-// A shadow whose kernel fails is dropped, and the others continue.
+// Lets each shadow decide the operations that took effect. A shadow whose kernel fails is dropped,
+// and the others continue.
 void Follower::let_shadows_decide() {
   std::vector<Op>& ops = follow_->find<TakenOps>()->ops;
   for (const Op& op : ops)

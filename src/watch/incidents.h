@@ -37,7 +37,7 @@ class Incidents {
 
   [[nodiscard]] bool writes() const { return !options_.output.empty(); }
   [[nodiscard]] const IncidentOptions& options() const { return options_; }
-  // The user or a condition asks for a capture.
+  // Asks for a capture, on behalf of the user or of a condition.
   void ask(const std::string& reason, bool by_condition, Time now, std::vector<std::string>& notes);
   // Checks whether the condition has become true.
   void look(const Picture& picture, Time now, std::vector<std::string>& notes);

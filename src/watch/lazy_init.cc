@@ -22,7 +22,8 @@ bool lets_lazy_init_run(const std::string& mount_options) {
 
 void LazyInitPace::see(Clock::time_point now, std::uint64_t groups_left) {
   constexpr std::chrono::seconds kWindow{60};
-  // A resize adds groups, and a new mount starts over.
+  // Drops the earlier counts if the count has grown: a resize adds groups, and a new mount starts
+  // over.
   if (!seen_.empty() && groups_left > seen_.back().second) seen_.clear();
   seen_.emplace_back(now, groups_left);
   while (seen_.size() > 2 && seen_[1].first + kWindow <= now) seen_.pop_front();

@@ -73,7 +73,8 @@ std::optional<std::string> path_of_inode(const std::string& mount_point, std::ui
   const std::string path(text.data(), static_cast<std::size_t>(length));
   // If the kernel has no name of the inode in memory, it shows "/".
   if (!is_below(path, mount_point) || (path == "/" && ino != kRoot)) return std::nullopt;
-  // Either this name was removed and other names are left, or the file's name ends like this.
+  // The kernel appends " (deleted)" if this name was removed but the inode has other names. A
+  // file's own name can also end like this.
   if (path.ends_with(kDeleted) && (::lstat(path.c_str(), &st) != 0 || !is_inode(st, dev, ino)))
     return std::nullopt;
   return path;

@@ -69,7 +69,7 @@ const allocator::Policy* Pursuit::choose_policy() const {
   return fresh != tried_.end() && best->identical < 1 ? fresh->policy : best->policy;
 }
 
-// Chooses the likeliest answers that have not been wrong.
+// Chooses for each group the likeliest places of hidden preallocations that have not proved wrong.
 void Pursuit::choose_answers() {
   for (replay::WarmStart::Hidden& hidden : start_.warm.hidden) {
     const auto wrong = wrong_answers_.find(hidden.group);

@@ -27,7 +27,7 @@ struct PursuitOptions {
 // needed to learn what the file system held in memory. Each attempt begins at the start image.
 class Pursuit {
  public:
-  // Begins at once. What `start` refers to must outlive the object.
+  // Begins at once. The objects to which `start` refers must outlive this object.
   Pursuit(StartPoint start, std::vector<state::MbGroup> groups, PursuitOptions options);
   Pursuit(const Pursuit&) = delete;
   Pursuit& operator=(const Pursuit&) = delete;
@@ -67,8 +67,8 @@ class Pursuit {
   PursuitOptions options_;
   std::vector<Tried> tried_;
   std::vector<replay::WarmStart::Precedence> learnt_;
-  // Wrong answers to the question where preallocations lie that only counters show. An answer is
-  // wrong if a decision in its group differed under it.
+  // Assumed places of preallocations that proved wrong: a decision in the group differed. The
+  // places are assumed because only the group's counters show these preallocations.
   std::map<std::uint32_t, std::vector<std::vector<ClusterRange>>> wrong_answers_;  // by group
   Backlog backlog_;
   std::atomic<bool> ended_{false}, stopped_{false}, events_lost_{false};

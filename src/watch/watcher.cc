@@ -34,7 +34,7 @@ std::string running_release() {
   return system.release;
 }
 
-// The policies that stand for the release, those of long-term kernels first.
+// Returns the policies that model the release, those of long-term kernels first.
 Result<std::vector<const allocator::Policy*>> policies_of(const std::string& release) {
   std::vector<const allocator::Policy*> out;
   for (const allocator::Policy* policy : allocator::policies())
