@@ -3,7 +3,7 @@
 # Builds e4replay as one file that needs no file of the machine on which it runs: no library, no interpreter.
 # The program runs on Linux 4.18 and newer.
 #   tools/portable.sh [x86_64|aarch64]...    default: both
-#   tools/portable.sh --check FILE           checks that FILE needs no other file to start; prints those it needs
+#   tools/portable.sh --check FILE           checks that FILE needs no other file to start, or prints what it needs
 # The results are build/portable/e4replay-VERSION-x86_64 and -aarch64, stripped. The script prints their sizes and the
 # parts that they lack. See docs/installing.md.
 # Needs Debian 12 on amd64. Installs packages with tools/setup.sh. Libraries for aarch64 are only unpacked, below

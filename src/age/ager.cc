@@ -153,7 +153,7 @@ Status Ager::commit() {
   return decider_.status();
 }
 
-// Counts adjacent extents of one group that one transaction freed as one run.
+// Counts as one run the adjacent extents of a group that one transaction freed.
 void Ager::count_freed() {
   std::sort(freed_.begin(), freed_.end(),
             [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
@@ -215,7 +215,7 @@ std::uint32_t Ager::extsize(std::uint32_t slot) const {
   return allocator::extsize_of(options_.align, options_.tunables, options_.inodes[slot]);
 }
 
-// Removes blocks that could not be allocated from the file's size; they were not written (ENOSPC).
+// Reduces the file's size to the blocks that could be allocated. The rest was not written (ENOSPC).
 void Ager::cut_short(std::uint32_t slot) {
   const std::uint64_t kept = std::min(bytes_[slot], files_[slot].end() << geometry_.block_bits);
   tally_.lost_bytes += bytes_[slot] - kept;

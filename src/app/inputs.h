@@ -75,7 +75,8 @@ void declare_trace_reads(const std::string& path, Outputs& outputs);
 
 struct InputOptions : TraceOptions {
   std::string image;  // the image, or a capture without a separate trace
-  // The recorded kernel's files. If empty: those in the capture, or next to the trace.
+  // The recorded kernel's files. If a path is empty, the file in the capture or next to the trace
+  // is used.
   std::string tunables_file;
   std::string mb_groups, mb_stats;  // from the end of the recording
   bool strict = false;              // fail on damaged groups instead of leaving them out
@@ -143,8 +144,8 @@ struct CaptureName {
 // Declares that a command reads the capture's files.
 void declare_reads(const CaptureName& name, Outputs& outputs);
 
-// Adds the files' paths in the image. A file created during the recording gets no path, because its
-// inode may have belonged to another file before.
+// Adds to each file its path in the image. A file created during the recording gets no path,
+// because its inode may have belonged to another file before.
 [[nodiscard]] Status name_files(const Inputs& inputs, const Listener& listener,
                                 report::FragmentedFiles& all);
 

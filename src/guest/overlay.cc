@@ -276,7 +276,7 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   if (ext4.find("*s_mb_last_groups;") != ext4.npos) out += "#define E4R_STREAMS_BY_INODE\n";
   // Later kernels keep two lists of freed extents, for transactions with even and odd numbers.
   if (ext4.find("s_freed_data_list[2];") != ext4.npos) out += "#define E4R_FREED_LISTS\n";
-  // Since Linux 5.15, jbd2 takes the trigger type of a metadata block.
+  // Since Linux 5.15, jbd2 expects the trigger type of a metadata block.
   if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
   // Older trees compute checksums through the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
@@ -377,8 +377,8 @@ Status make_overlay(const Tree& tree, const std::string& directory, const FileCh
   if (view.header) replaced.push_back(kHeader);
   Names own;
   for (const Replaced& file : replaced) own.push_back(file.name);
-  // The two methods cannot be mixed: a directory is a link with one and a real directory with the
-  // other.
+  // Linking directories and linking single files cannot be mixed: a directory of the overlay would
+  // have to be both a link and a real directory.
   const fs::path mark = to / ".e4replay-sources";
   if (fs::exists(mark, ec) != by_file) {
     fs::remove_all(to, ec);

@@ -98,7 +98,7 @@ class Space {
   [[nodiscard]] Candidate candidate(const Levels& levels) const;
   // Maps a point of the unit cube to levels.
   [[nodiscard]] Levels levels(std::span<const double> point) const;
-  // For example "8 KiB", or "mb_stripe=384" for a tunable.
+  // Returns for example "8 KiB", or "mb_stripe=384" for a tunable.
   [[nodiscard]] std::string text(std::size_t parameter, std::uint32_t level) const;
 
  private:

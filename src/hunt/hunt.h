@@ -20,8 +20,8 @@ struct HuntOptions {
   std::string start;                  // the file system of all cases; empty: generated ones
   std::uint64_t largest = 0;          // largest size of a generated file system in bytes
   std::uint64_t shrink_trials = 1000;
-  // Time limit of the whole hunt; the search gets three quarters of it. 0: only the number of
-  // trials ends the hunt.
+  // The time limit of the whole hunt, of which the search gets three quarters. If it is 0, the
+  // number of trials alone ends the hunt.
   std::chrono::milliseconds most = {};
   OutputName output{""};  // the capture
   std::string command;    // command line of the hunt, stored in the capture

@@ -15,8 +15,8 @@
 
 namespace e4r::hunt {
 
-// Finds the figure with that key, for which the hunt looks for a worse value. "ns" stands for
-// decision_ns/mean. The Error lists all figures.
+// Finds the row with that key. The hunt looks for cases in which the second policy has a worse
+// value of its figure. "ns" stands for decision_ns/mean. The Error lists all figures.
 [[nodiscard]] Result<const results::Row*> find_objective(std::string_view key);
 
 // One candidate under both policies.
@@ -25,8 +25,8 @@ struct Trial {
   // How the kernel of each side failed (an error, a hang or its end); empty if it did not fail.
   // After a failure there are no values.
   std::array<std::string, 2> failed;
-  // Times are compared, and both policies decided every request in the same way, so the times
-  // differ only by noise. The score is 0.
+  // Set if times are compared and both policies decided every request in the same way. The times
+  // then differ only by noise, and the score is 0.
   bool alike = false;
   double base_value = 0, with_value = 0;  // values of the objective
   bool higher_is_better = false;          // whether higher values are better

@@ -233,8 +233,8 @@ class DescriptorCheck {
   }
 
  private:
-  // Whether the blocks do not overlap the primary superblock and descriptors, and lie within the
-  // group (with flex_bg, within the file system).
+  // Whether the blocks lie within the group (with flex_bg, within the file system), and do not
+  // overlap the primary superblock and descriptors.
   [[nodiscard]] bool in_range(GroupNumber group, const GroupInfo& info, Block first,
                               std::uint64_t count) const {
     const bool anywhere = geo_.features.flex_bg;

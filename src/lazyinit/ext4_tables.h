@@ -51,8 +51,8 @@ class Descriptors {
   // also writes their backup copies.
   [[nodiscard]] Status write(Target& target, bool copies = false);
   // Returns the backup copies of the descriptor blocks. The layout determines where copies should
-  // be. In a damaged file system these places may contain anything, so a block there counts as a
-  // copy only if its descriptors give the same places of bitmaps and tables.
+  // be. In a damaged file system, anything may be there. So a block counts as a copy only if its
+  // descriptors contain the same locations of bitmaps and tables as the primary descriptors.
   struct Copy {
     std::uint64_t block = 0;             // file-system block
     std::uint32_t first = 0, count = 0;  // descriptor blocks that the copy contains
@@ -73,8 +73,8 @@ class Descriptors {
   std::vector<bool> changed_;  // for each descriptor block
 };
 
-// The class of the object that Tables::open() returns. It has further functions, which enabling and
-// disabling lazy initialisation needs. Internal to src/lazyinit.
+// The class of the object that Tables::open() returns. Its further functions serve to enable and
+// disable lazy initialisation. Internal to src/lazyinit.
 
 class Ext4Tables final : public Tables {
  public:

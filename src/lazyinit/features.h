@@ -40,8 +40,8 @@ namespace e4r::lazyinit {
 
 // Returns for each group whether it is flagged ITABLE_ZEROED. Without group checksums, all values
 // are false. Must be called before tune2fs turns on checksums, because tune2fs then flags every
-// table and counts no inode as unused. Those flags become wrong when e2fsck counts inodes as
-// unused, since some of these are deleted inodes and not zeros.
+// table and counts no inode as unused. When e2fsck later counts inodes as unused, some of them are
+// deleted inodes and not zeros, so those flags are then wrong.
 [[nodiscard]] Result<std::vector<bool>> read_zeroed_flags(Target& target);
 // Must be called after tune2fs. Clears the flag of all groups that are not in `flagged`, also in
 // the copies of their descriptors, and makes that durable. Accepts an unclean file system, because

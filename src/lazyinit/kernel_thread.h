@@ -21,7 +21,7 @@ struct InitItable {
     off,    // noinit_itable: no thread
     wait,   // init_itable=N: after each group, sleep N x the time that the first group took
   };
-  // EXT4_DEF_LI_WAIT_MULT of Linux 6.1; `init_itable` without a value means the same.
+  // The multiplier of `init_itable` without a value: EXT4_DEF_LI_WAIT_MULT of Linux 6.1.
   static constexpr std::uint32_t kDefaultMultiplier = 10;
   // Kernels up to 5.16 read an int; a larger number would make them ignore every option.
   static constexpr std::uint32_t kMaxMultiplier = 0x7fffffff;
@@ -46,8 +46,8 @@ struct InitItable {
 // because the kernel then ignores the whole list.
 [[nodiscard]] Result<InitItable> init_itable_of(std::string_view mount_options);
 
-// Removes all words that set the thread from `mount_options` and appends `wanted` (nothing for
-// Kind::unset). Returns an Error if the text gets longer than kMountOptionsMax.
+// Removes all words that configure the thread from `mount_options` and appends `wanted` (nothing
+// for Kind::unset). Returns an Error if the text gets longer than kMountOptionsMax.
 [[nodiscard]] Result<std::string> with_init_itable(std::string_view mount_options,
                                                    const InitItable& wanted);
 

@@ -33,8 +33,8 @@ struct Storage {
   bool reads_as_zeros = false;
   // Zeros stay zeros until they are overwritten. That is true for a regular file, a loop device on
   // one, and a device that cannot discard. Any other device may return zeros for discarded blocks
-  // now and something else later. No attribute of Linux's block devices promises otherwise
-  // (queue/discard_zeroes_data has been 0 since 4.12).
+  // now and something else later. No attribute of Linux's block devices promises that their zeros
+  // last (queue/discard_zeroes_data has been 0 since 4.12).
   bool zeros_last = false;
 };
 

@@ -46,7 +46,7 @@ class Ext2OverTarget {
   // Writes descriptors and superblock with their copies, then syncs. The primary superblock goes
   // last, after a sync of its own (ext2fs_flush2).
   [[nodiscard]] Status flush_all();
-  // Writes the superblocks only, in the same way.
+  // Writes only the superblocks, in the same way as flush_all().
   [[nodiscard]] Status flush_superblocks();
 
  private:

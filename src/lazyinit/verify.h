@@ -128,8 +128,8 @@ struct VerifyProgress {
 };
 
 // Reads the unused part of each table in `groups`, a part of tables.tables(), that is flagged
-// ITABLE_ZEROED. The kernel relies on the flag when it uses inodes there, and e2fsck when it skips
-// them. Bytes after the last inode of a table are not used by anything. Writes nothing. Calls
+// ITABLE_ZEROED. The kernel relies on the flag when it uses inodes in that part, and e2fsck when it
+// skips them. Nothing uses the bytes after the last inode of a table. Writes nothing. Calls
 // `progress` from one thread at a time.
 [[nodiscard]] Result<Verified> verify_tables(
     Target& target, const Tables& tables, std::span<const Table> groups, unsigned threads,

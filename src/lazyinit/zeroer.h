@@ -65,9 +65,9 @@ struct ZeroOutcome {
 //
 // With a wait multiplier every group is synced within the measured time, as in Linux
 // (ext4_init_inode_table() flushes the device, 6.1 fs/ext4/ialloc.c). Otherwise the page cache
-// would take everything at once and nothing would be slowed down. Calls `progress` and `paused`
-// from one thread at a time. A file system without group checksums, or a group that does not exist,
-// is an Error.
+// would accept all writes at once, and the multiplier would slow nothing down. Calls `progress` and
+// `paused` from one thread at a time. A file system without group checksums, or a group that does
+// not exist, is an Error.
 [[nodiscard]] Result<ZeroOutcome> zero_tables(
     Target& target, Tables& tables, std::span<const std::uint32_t> groups,
     const ZeroOptions& options, const std::function<void(const ZeroProgress&)>& progress = {});

@@ -25,7 +25,8 @@ struct StartOptions {
   std::uint32_t block_size = 0;  // 0: as in the texts
   std::uint64_t inodes = 0;      // 0: as in the texts
 };
-// Errors: texts or options contradict each other; no text gives the size.
+// Determines the file system that mke2fs must make. Errors: texts or options contradict each other;
+// no text gives the size.
 [[nodiscard]] Result<Wanted> wanted_start(const Texts& texts, const StartOptions& options);
 
 struct Composed {
@@ -36,8 +37,8 @@ struct Composed {
   std::uint64_t free = 0;            // clusters
 };
 
-// `start` is the new file system. Errors: texts that contradict each other, or that cannot describe
-// a file system like `start`.
+// Makes the bitmaps of the new file system `start`. Errors: texts that contradict each other, or
+// that cannot describe a file system like `start`.
 [[nodiscard]] Result<Composed> compose(const Texts& texts, const image::Image& start,
                                        std::uint64_t seed);
 

@@ -26,10 +26,10 @@ enum class GroupFit : std::uint8_t {
 // are random, half of them have a chunk of any given smaller order. This is that share, in percent.
 inline constexpr unsigned kRandomEnds = 50;
 
-// On entry, the set bits of `words` are the clusters that must be in use (metadata) and the bits
-// after the group's end. On return, every cluster in use is set. The places of the free chunks are
-// chosen at random among the possible ones. Unless the result is GroupFit::none, `words` agrees
-// with the line.
+// Chooses the free clusters of a group. On entry, the set bits of `words` are the clusters that
+// must be in use (metadata) and the bits after the group's end. On return, every cluster in use is
+// set. The places of the free chunks are chosen at random among the possible ones. Unless the
+// result is GroupFit::none, `words` agrees with the line.
 [[nodiscard]] GroupFit lay_out_group(const state::MbGroup& line, std::uint32_t largest,
                                      std::uint32_t clusters, std::span<std::uint64_t> words,
                                      unsigned ends, Rng& rng);

@@ -457,7 +457,7 @@ json::object map(const ReplayReport& report) {
           {"history", std::move(histories)}};
 }
 
-// For each policy: its outcomes with different numbers of writers.
+// Returns for each policy its outcomes with different numbers of writers.
 json::array writers(const ReplayReport& report) {
   json::array out;
   for (const results::Outcome& run : report.runs) {

@@ -163,7 +163,7 @@ json::object run_json(const results::Outcome& run) {
   return out;
 }
 
-// How closely the model follows the recorded kernel, and the figures of that kernel.
+// Returns how closely the model follows the recorded kernel, and the figures of that kernel.
 json::object recorded_json(const ReplayReport& report) {
   json::object out = agreement_json(*report.recorded);
   out["policy"] = report.recorded_policy;
@@ -205,7 +205,7 @@ json::object trace_json(const ReplayReport& report) {
           {"by_kind", std::move(kinds)}};
 }
 
-// How much each figure varies in other orders of overlapping requests.
+// Returns how much each figure varies in other orders of overlapping requests.
 json::object luck_json(const ReplayReport& report) {
   json::object percent;
   for (const results::Row& row : results::rows())

@@ -171,8 +171,8 @@ struct Column {
 // The same columns, preceded by a column "start" for the start image, which has figures of free
 // space only.
 [[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
-// The index of the first policy in columns(). Differences are given relative to it and not to the
-// recorded kernel, because it is a model like the others.
+// Returns the index of the first policy in columns(). Differences are relative to the first policy
+// and not to the recorded kernel, because the first policy is a model like the others.
 [[nodiscard]] std::size_t first_policy(const ReplayReport& report);
 
 // Returns the row's figure for each column.
@@ -185,7 +185,7 @@ struct Column {
                              const std::function<results::Value(const results::Outcome&)>& figure);
 // Explains the word "luck" that follows a change in the table. Empty if there are no other orders.
 [[nodiscard]] std::string luck_text(const ReplayReport& report);
-// How the last policy's figure differs from the first policy's.
+// Describes how the last policy's figure differs from the first policy's.
 [[nodiscard]] std::string change_text(const ReplayReport& report, const results::Row& row,
                                       const std::vector<results::Value>& values);
 [[nodiscard]] bool is_shown(const results::Row& row, const std::vector<results::Value>& values);
@@ -195,8 +195,9 @@ struct RowChoice {
   std::vector<const results::Row*> rows;
   std::size_t left_out = 0;  // rows that are the same in every column
 };
-// With `all`, all rows. Otherwise the rows that differ between columns and those that most users
-// ask for. A row that is part of another row is chosen together with it.
+// Chooses the rows that a table shows. With `all`, chooses all rows. Otherwise chooses the rows
+// that differ between columns and the rows that most users ask for. A row that is part of another
+// row is chosen together with it.
 [[nodiscard]] RowChoice choose_rows(const ReplayReport& report, bool all);
 
 // The heading of the column that shows how the second policy differs from the first. Empty unless
@@ -223,7 +224,8 @@ struct AgreementRow {
 
 // Simulations in which many writers make the same requests (results::Outcome::by_writers).
 
-// How long a writer thinks before a request, as part of a sentence: "for 80 µs on average".
+// Describes how long a writer thinks before a request, as part of a sentence: "for 80 µs on
+// average".
 [[nodiscard]] std::string pace_text(const contention::Pace& pace);
 
 // Whether the report has figures of many writers.

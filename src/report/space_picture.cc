@@ -19,7 +19,8 @@ namespace {
 
 namespace json = boost::json;
 
-// The shades of cells, from entirely free to entirely used. Those in between stand for thirds.
+// The shades of cells, from entirely free to entirely used. Each of the three shades in between
+// covers a third.
 constexpr std::array<std::string_view, 5> kShades = {" ", "░", "▒", "▓", "█"};
 constexpr std::array<std::string_view, 5> kAsciiShades = {" ", ".", ":", "*", "#"};
 constexpr std::string_view kOrders = "0123456789abcdefghijklmnopqrstuvwxyz";

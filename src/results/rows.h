@@ -31,11 +31,11 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // "1,234", "1.25", or "-" for an empty value.
 [[nodiscard]] std::string text_of(const Value& value);
 
-// How the second value differs from the first: "-94.2 %", "x12.5", "=" if it is equal, "0.0 %" if
-// it is nearly equal, "new" if the first is zero, or nothing if either is absent.
+// Describes how the second value differs from the first: "-94.2 %", "x12.5", "=" if it is equal,
+// "0.0 %" if it is nearly equal, "new" if the first is zero, or nothing if either is absent.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to);
-// Like the above, for a figure that varies by up to `luck` percent by chance: "+3.1 % (luck ±0.4)",
-// or "= (luck ±0.4)" if it changes by no more than that.
+// Like change_text(from, to), for a figure that varies by up to `luck` percent by chance: "+3.1 %
+// (luck ±0.4)", or "= (luck ±0.4)" if it changes by no more than that.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to, double luck);
 // The variation by chance of a figure, in percent: the largest difference between its value in the
 // first run and its value in another run. All runs have the same policy and differ in the order of

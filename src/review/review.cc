@@ -215,7 +215,8 @@ Result<Case> review_ageing(const AgeingCase& wanted, const ReviewOptions& option
   return out;
 }
 
-// If a file was rebuilt during the review, it is unknown which code ran.
+// Fails if the policy's file was rebuilt during the review, because it is then unknown which code
+// ran.
 Status check_unchanged(const Side& side) {
   if (!side.file) return {};
   E4R_TRY(const auto now, app::policy_file(*side.policy));

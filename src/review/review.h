@@ -171,7 +171,7 @@ struct Summary {
 };
 // One summary for each figure that list_changed() can contain, in the same order, with times last.
 [[nodiscard]] std::vector<Summary> summaries(const Review& review);
-// Only the summaries that have entries in list_changed().
+// Returns only the summaries that have entries in list_changed().
 [[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
 
 // The program and the command of a review.

@@ -12,8 +12,8 @@ namespace e4r::review {
 // "linux-7.3 with mb_max_to_scan=100", followed by whether a kernel is known to decide as the model
 // does.
 [[nodiscard]] std::string side_text(const Side& side);
-// For a policy from a file: release and commit of a kernel, and the checksum. Empty for built-in
-// policies.
+// Identifies the code of a policy from a file: release and commit of a kernel, and the checksum.
+// Empty for built-in policies.
 [[nodiscard]] std::string code_text(const Side& side);
 // Describes in sentences what was compared.
 [[nodiscard]] std::string summary_text(const Review& review);
@@ -26,8 +26,8 @@ namespace e4r::review {
 [[nodiscard]] std::string failures_text(const Review& review, Change change);
 // The text to print if no figure changed by enough to be listed.
 [[nodiscard]] std::string nothing_changed(const Review& review, Change change);
-// How a figure of a case changed. If the change is within the noise, the text is "noise" for a time
-// and "luck" for any other figure.
+// Describes how a figure of a case changed. If the change is within the noise, the text is "noise"
+// for a time and "luck" for any other figure.
 [[nodiscard]] std::string change_text(const Figure& figure);
 // The text " ±0.4" after a change, in percent. Empty if the figure does not vary by chance.
 [[nodiscard]] std::string luck_text(const Figure& figure);

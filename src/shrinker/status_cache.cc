@@ -32,7 +32,7 @@ StatusTree::Position StatusTree::find(std::uint64_t logical) {
   return at == entries_.end() || at->first > logical ? entries_.end() : at;
 }
 
-// Merges the next entry into this one if it continues it.
+// Merges the next entry into the entry at `at` if it has the same type and follows directly.
 void StatusTree::join_next(Position at) {
   const auto next = std::next(at);
   if (next == entries_.end() || !continues(at->second, next->second)) return;

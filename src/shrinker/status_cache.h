@@ -110,7 +110,7 @@ class StatusCache {
     bool was_reclaimed = false;  // there is no entry because the shrinker reclaimed it
   };
   Found look_up(std::uint64_t ino, std::uint64_t logical);
-  // Removes the block, because a recorded lookup found nothing there.
+  // Removes the block from the inode's tree, because a recorded lookup found no entry for it.
   void forget(std::uint64_t ino, std::uint64_t logical);
 
   // The inodes with reclaimable entries, in the shrinker's order. The shrinker may reorder them.

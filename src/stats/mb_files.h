@@ -70,7 +70,7 @@ struct KnownCounters {
                                            const allocator::Counters& counters);
 
 // Parses the text of mb_stats with any indentation; sections get the names that mb_stats() uses.
-// For "32/32" it takes the first number. The Error says that the text is not mb_stats, or has no
+// The value of "32/32" is the first number. The Error says that the text is not mb_stats, or has no
 // counter that a kernel of any policy prints.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
 

@@ -78,8 +78,8 @@ struct Changes {
 };
 [[nodiscard]] Changes changes(const Plan& plan, std::size_t index);
 
-// Errors: nothing to sweep over; anything given twice; too many combinations; a condition that is
-// invalid or that no combination meets.
+// Makes all points of a sweep. Errors: nothing to sweep over; anything given twice; too many
+// combinations; a condition that is invalid or that no combination meets.
 [[nodiscard]] Result<Plan> make_plan(PlanSpec spec);
 
 // The settings of a point, such as "mb_order2_req=2 mb_stripe=-"; empty without axes.

@@ -23,7 +23,8 @@
 // hexadecimal digits. A line does not depend on other lines, on time or on threads.
 namespace e4r::sweep {
 
-// `doubt`: why the results for the capture are doubtful; empty if nothing is known against them.
+// `doubt` says why the results for the capture are doubtful; empty if nothing is known against
+// them.
 [[nodiscard]] std::string point_line(const Plan& plan, std::size_t index,
                                      const results::Outcome& run, const std::string& doubt = {});
 

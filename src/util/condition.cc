@@ -296,8 +296,8 @@ std::optional<Condition::Number> number_of(const Operand& operand, const Conditi
   return operand.factor * as_double(*figure);
 }
 
-// The value of `a && b`, where either can be unknown: false if one is false, even if the other is
-// unknown.
+// Returns `a && b`, where both may be unknown. The result is false if one of them is false, even if
+// the other is unknown.
 std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
   if (a == std::optional(false) || b == std::optional(false)) return false;
   return a && b ? std::optional(true) : std::nullopt;

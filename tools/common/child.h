@@ -33,8 +33,8 @@ namespace e4r::tools {
 // Runs the program on this process's standard input, output and error, so that it can ask questions
 // on the terminal. Waits for it and returns its exit status, or 128 + the signal that ended it.
 // Meanwhile only the child reacts to signals from the terminal, and SIGTERM and SIGHUP are
-// forwarded to it. If this process received a signal meanwhile, it raises the signal again after
-// the child has been ended by it or has succeeded.
+// forwarded to it. If this process received a signal meanwhile, and the signal ended the child or
+// the child succeeded, raises the signal again at the end.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
 // A program's output, including standard error, and its status as returned by run_child().
@@ -47,8 +47,8 @@ struct Captured {
 [[nodiscard]] Result<Captured> run_captured(const std::string& program,
                                             std::vector<std::string> argv);
 
-// A program that runs in parallel with this one, on the same standard input, output and error.
-// Signals from the terminal go to both. If the program is still running when the object is
+// A program that runs in parallel with this one, on the same standard input, output and error. The
+// terminal sends its signals to both programs. If the program is still running when the object is
 // destroyed, it continues to run.
 class Child {
  public:

@@ -37,7 +37,8 @@ struct Program {
   std::string_view name;
   std::string_view description;  // the first line of --help
   std::string_view examples;     // the last lines of --help
-  // How to complete a value, by its placeholder in --help (`--completion SHELL`).
+  // Returns how to complete the value of an option with a given placeholder in --help
+  // (`--completion SHELL`).
   completion::ValueOf value_of;
   // The parts that this build lacks, for --version. Empty if it has all.
   std::string_view left_out = {};

@@ -17,7 +17,7 @@ class Option;
 // option.
 namespace e4r::tools {
 
-// A declared option, whose further properties can be set.
+// Sets further properties of a declared option.
 class DeclaredOption {
  public:
   explicit DeclaredOption(CLI::Option* option) : option_(option) {}

@@ -11,8 +11,9 @@ namespace e4r::tools {
 // it refuses, so it creates nothing.
 [[nodiscard]] std::vector<std::string> methods_of_mke2fs(const std::string& mke2fs);
 
-// Returns the commands that `tune2fs -E itable=` accepts, found in the same way. tune2fs must open
-// a file system before it reads -E, so mke2fs first makes one of 64 KiB in memory.
+// Returns the commands that `tune2fs -E itable=` accepts, found like methods_of_mke2fs(). tune2fs
+// must open a file system before it reads -E, so this function first makes a file system of 64 KiB
+// in memory.
 [[nodiscard]] std::vector<std::string> commands_of_tune2fs(const std::string& tune2fs);
 
 }  // namespace e4r::tools

@@ -78,7 +78,7 @@ class Ending {
   Ending(const Options& options, const std::atomic<bool>& stop)
       : stop_(stop), began_(Clock::now()), most_(options.most) {}
 
-  // If the program has already been asked to stop, does not start the command.
+  // Starts the command, unless the program has already been asked to stop.
   Status start(const std::vector<std::string>& command) {
     if (command.empty() || stop_) return {};
     E4R_TRY(child_, Child::start(command));

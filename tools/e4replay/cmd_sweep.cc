@@ -179,7 +179,8 @@ Result<int> sweep_all(const Options& options, Wanted wanted) {
   return tell_result(options, outputs, wanted, sweeper->figures());
 }
 
-// The arguments of the sweep, quoted for a shell, except for those that differ between jobs.
+// Returns the arguments of the sweep, quoted for a shell, without the arguments that differ between
+// jobs.
 std::string command_of(const Options& options) {
   std::string out = "sweep";
   for (const std::string& capture : options.captures) out += " " + shell_quote(capture);

@@ -89,7 +89,7 @@ Status parse_incidents(Options& o) {
   return {};
 }
 
-// Checks the command line and fills the other options.
+// Checks the command line, and converts its strings to the values of the other options.
 Status parse(Options& o) {
   if (!o.policies.empty()) {
     E4R_TRY(o.watch.shadows, app::parse_policies(o.policies));

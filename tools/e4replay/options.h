@@ -14,13 +14,13 @@
 
 namespace e4r::tools {
 
-// How to complete a value, by its placeholder in --help.
+// Returns how to complete the value of an option with this placeholder in --help.
 [[nodiscard]] completion::ValueCompletion value_of(std::string_view placeholder);
 
 // The captures that come with the project: traces/*.e4c, and the corpus of captures of real
 // programs (traces/corpus, docs/corpus.md). They are installed as share/e4replay/captures and
 // share/e4replay/corpus next to the bin directory of this program. A program that is still in the
-// source tree from which it was built uses the files there.
+// source tree from which it was built uses the files of that tree.
 
 // Returns the directory of the corpus, or "" if it is not installed.
 [[nodiscard]] std::string find_corpus();
@@ -60,7 +60,7 @@ void declare_inputs(CommandLine& app, InputArguments& options,
 // Declares --fail-if, for replay, verify and review.
 void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions);
 
-// If a condition holds, prints a line that says which (app::find_failure). Returns the exit status.
+// Prints `failure`, the result of app::find_failure(), unless it is empty. Returns the exit status.
 [[nodiscard]] int status_of_conditions(const std::string& failure);
 
 // Completes `open` and `spec` after the command line has been parsed. An Error is a usage error.

@@ -14,11 +14,11 @@ namespace e4r::tools {
 // The destinations of a watch's metrics: a file, a port, both, or none.
 class WatchMetrics {
  public:
-  // `file` is empty for no file. The Error says which of the two could not be opened.
+  // If `file` is empty, no file is written. The Error says which of the two could not be opened.
   [[nodiscard]] static Result<std::unique_ptr<WatchMetrics>> open(
       const std::string& file, const std::optional<watch::ListenAddress>& listen);
 
-  // Publishes the report's figures. Adds problems that have occurred meanwhile to its notes.
+  // Publishes the report's figures. Adds new problems to the report's notes.
   void take(watch::Report& report);
   // Publishes the last report, which says that the file system is no longer followed.
   void end(watch::Report& report);

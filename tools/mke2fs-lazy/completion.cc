@@ -8,7 +8,8 @@ namespace {
 
 using completion::ValueCompletion;
 
-// How to complete the values of mke2fs's own options: files, and file system types.
+// Returns how to complete the value of mke2fs's own option `letter`: with files, or with file
+// system types.
 ValueCompletion value_of(char letter) {
   ValueCompletion out;
   switch (letter) {

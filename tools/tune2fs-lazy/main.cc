@@ -37,7 +37,7 @@ constexpr const char* kExamples =
     "`tune2fs-lazy SUBCOMMAND --help` shows more, and tune2fs-lazy(8) everything. Exit status:\n"
     "0 success, 1 failure, 2 wrong command line, 3 verify found a false flag.\n";
 
-// How to complete a value, by its placeholder.
+// Returns how to complete the value of an option with this placeholder in --help.
 completion::ValueCompletion value_of(std::string_view placeholder) {
   using completion::ValueCompletion;
   if (placeholder == "IMAGE" || placeholder == "FILE") return {ValueCompletion::Kind::file};
@@ -63,8 +63,8 @@ const Program& program() {
 namespace e4r::tools {
 namespace {
 
-// A user of mke2fs-lazy, which takes mke2fs's options, may expect tune2fs's options here. The
-// message says that they are not accepted.
+// A user of mke2fs-lazy, which accepts mke2fs's options, may expect that tune2fs-lazy accepts
+// tune2fs's. The message says that it does not.
 int run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))

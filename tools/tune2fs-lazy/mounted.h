@@ -50,7 +50,7 @@ struct MountedFinish {
   bool no_progress = false;
 };
 // For finish: lets the kernel zero tables without a pause, or with this multiplier, and waits until
-// it is done. Restores the mount's option, even if a signal stops the command. Returns the exit
+// all are zeroed. Restores the mount's option, even if a signal stops the command. Returns the exit
 // status.
 [[nodiscard]] Result<int> finish_mounted(const std::string& path,
                                          const lazyinit::MountedAt& mounted,

@@ -236,7 +236,7 @@ std::optional<InitItable> mount_option(const std::string& path) {
   return option.ok() ? std::optional(*option) : std::nullopt;
 }
 
-// The program that zeroes tables when `finish` is called without further options.
+// Returns the program that zeroes tables when `finish` is called without further options.
 std::string finished_by(const OpenedTarget& opened, bool mounted) {
   if (mounted) return "the kernel";
   std::string ours = "tune2fs-lazy";
