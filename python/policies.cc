@@ -141,7 +141,7 @@ constexpr std::array<SlotFunctions, sizeof...(N)> functions_of(std::index_sequen
 }
 constexpr auto kFunctions = functions_of(std::make_index_sequence<kSlots>());
 
-// The library's criterion with this name.
+// Returns the library's criterion with this name.
 std::optional<Criterion> criterion_named(const std::string& name) {
   for (std::uint8_t i = 0; static_cast<Criterion>(i) != Criterion::unknown; ++i)
     if (criterion_name(static_cast<Criterion>(i)) == name) return static_cast<Criterion>(i);
@@ -204,8 +204,8 @@ plugin::Rung rung_of(const OwnRung& own, const SlotFunctions& functions) {
 // Keeps a Python policy registered in the library during its lifetime.
 class Registered {
  public:
-  // `ladder`: (policy, criterion) for each rung of the library, and ("", "") for the policy's own
-  // rung.
+  // `ladder` has (policy, criterion) for each rung of the library, and ("", "") for the policy's
+  // own rung.
   Registered(py::handle policy, const std::string& name, const std::string& summary,
              const std::string& source, const std::string& kernel,
              const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {

@@ -16,7 +16,7 @@ void define_search(pybind11::module_& module);
 // from it: any later use raises e4replay.Error. Constructed and destroyed with the lock held.
 class GivenSearch {
  public:
-  // `changes`: the function may change the goal's length.
+  // `changes` says whether the function may change the goal's length.
   GivenSearch(const plugin::Search& search, bool changes);
   GivenSearch(const GivenSearch&) = delete;
   GivenSearch& operator=(const GivenSearch&) = delete;

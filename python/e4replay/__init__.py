@@ -301,8 +301,8 @@ class Allocator(_Closable):
                  right: tuple[int, int] = (0, 0)) -> Decision:
         """Serves a request for `len` clusters. If there is no space, returns a Decision without success.
 
-        left, right: the nearest mapped blocks before and after the requested ones, each as (block on the device, block in
-        the file).
+        left, right: the nearest mapped blocks before and after the requested ones, each as (block on the device,
+        block in the file).
         """
         return self._allocator.allocate(_request(
             ino=ino, len=len, logical=logical, goal=goal, file_size=file_size, open_for_write=open_for_write, flags=flags,

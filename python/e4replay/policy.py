@@ -56,7 +56,7 @@ class Policy:
         raise NotImplementedError(f"{type(self).__name__} has no method good()")
 
     def _registered(self) -> Any:
-        """Registers the policy if it is not registered. A caller keeps the result alive, even if the attribute changes."""
+        """Registers the policy once. A caller keeps the result alive, even if the attribute changes."""
         known: Any = self.__dict__.get("_registration")
         if known is None:
             known = self._registration = self._register()

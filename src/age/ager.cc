@@ -359,7 +359,7 @@ Status Ager::empty(std::uint32_t slot) {
 
 void Ager::free(const BlockRange& run, bool file_data) {
   const bool at_once = geometry_.frees_at_once(file_data);
-  // Each node has its own cluster.
+  // A node of an extent tree occupies a whole cluster.
   BlockRange left = {run.first, geometry_.whole_clusters_from(run.count)};
   free_ += left.count;
   while (left.count > 0) {

@@ -111,8 +111,8 @@ class Ager {
   // outlive the object. The file system must use extents.
   Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options);
 
-  // Errors: the file system is full; the slot does not exist; the decider failed; "stopped"
-  // (util/parallel.h).
+  // Performs the operation. Errors: the file system is full; the slot does not exist; the decider
+  // failed; "stopped" (util/parallel.h).
   [[nodiscard]] Status apply(const Operation& operation);
 
   [[nodiscard]] const state::FsState& state() const { return decider_.state(); }

@@ -230,7 +230,7 @@ bool JobWorkload::is_a_writers(const Operation& operation) const {
 
 void JobWorkload::fail() {
   if (sets_up_ && last_.kind == Operation::Kind::write_at) {
-    // The rest of this file is not written.
+    // Drops the remaining writes of this file.
     const auto rest = queue_.begin() + static_cast<std::ptrdiff_t>(head_);
     const auto end = std::remove_if(rest, queue_.end(), [this](const Operation& operation) {
       return operation.slot == last_.slot && operation.kind == Operation::Kind::write_at;

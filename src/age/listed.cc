@@ -31,7 +31,7 @@ class Reader {
   explicit Reader(const FileLimits& limits)
       : limits_(limits), most_bytes_(kMaxFileBlocks * limits.block_size), files_(limits.files) {}
 
-  // The Error does not name the line.
+  // Reads one operation. The Error does not name the line.
   Result<Operation> read(std::string_view line) {
     E4R_TRY(const Operation operation, parse_operation(line));
     if (operation.kind == Kind::sync) return operation;

@@ -115,9 +115,10 @@ std::uint32_t Population::take(Rng& rng) {
 
 namespace {
 
-// A file takes at most 1/kLargestShare of the room, since a single file cannot age a file system.
+// A file uses at most 1/kLargestShare of the room, because a single file cannot age a file system.
 constexpr std::uint64_t kLargestShare = 64;
-// Freed clusters may wait for a commit up to 1/kWaitingShare of the other free clusters.
+// The number of freed clusters that wait for a commit may reach 1/kWaitingShare of the other free
+// clusters.
 constexpr std::uint64_t kWaitingShare = 4;
 
 }  // namespace

@@ -117,7 +117,8 @@ class Drawing {
   [[nodiscard]] virtual bool out_of_slots() const = 0;
 };
 
-// room_of(): the clusters that files may use. wanted_of(): the bytes to write.
+// room_of() returns the number of clusters that files may use, and wanted_of() the number of bytes
+// to write.
 [[nodiscard]] std::uint64_t room_of(const AgeingWorkloadOptions& options);
 [[nodiscard]] std::uint64_t wanted_of(const AgeingWorkloadOptions& options);
 // Fails if there is less room than the utilisation needs, or if there is no slot.
@@ -129,7 +130,7 @@ class Drawing {
 // Geriatrix, Kadekodi et al., USENIX ATC 2018).
 class AgeingWorkload : public Drawing {
  public:
-  // Errors: less room than the utilisation needs; too few slots.
+  // Fails if there is less room than the utilisation needs, or if there are too few slots.
   [[nodiscard]] static Result<AgeingWorkload> create(const Profile& profile,
                                                      const AgeingWorkloadOptions& options);
   [[nodiscard]] bool next(Operation& operation) override;

@@ -25,7 +25,7 @@ namespace e4r::app {
 // capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
 
-// Reads mb_groups at the end of the run.
+// Reads the kernel's mb_groups from the end of the recorded run.
 [[nodiscard]] Result<std::optional<std::vector<state::MbGroup>>> read_kernel_groups(
     const Inputs& inputs);
 // Reads the counts of mb_stats in the recorded run: those at the end minus those at the capture's

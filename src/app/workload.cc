@@ -48,7 +48,7 @@ class Player {
   Player(const image::Image& image, const state::Source& source, age::Wanted wanted)
       : image_(image), source_(source), wanted_(std::move(wanted)) {}
 
-  // Fails if the workload does not fit. Performs nothing.
+  // Prepares the operations without performing them. Fails if the workload does not fit.
   Status prepare();
   Status play(const allocator::Policy& policy, const allocator::Tunables& tunables,
               const std::string& name, const Listener& listener);

@@ -33,8 +33,8 @@ e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
   return op;
 }
 
-// Kernels from 5.13 on have the order lists, and read bitmaps in the background unless a mount
-// option prevents it.
+// Whether the kernel has the order lists, as kernels from 5.13 on do. These kernels read bitmaps in
+// the background unless a mount option prevents it.
 Result<bool> has_lists(const std::string& kernel) {
   E4R_TRY(const KernelFile file, read_kernel_file(kernel));
   const auto release = allocator::parse_release(file.release);

@@ -120,9 +120,9 @@ class KernelDecider final : public allocator::Decider {
   state::FreedList
       freed_;  // the extents that commits will return, in the order of the kernel's list
   std::uint64_t event_ = 0;         // event of later frees
-  std::uint64_t transaction_ = 0;   // number of the running one
-  bool committing_ = false;         // the transaction before it
-  allocator::StreamGoals streams_;  // those at the start, and those that searches have set
+  std::uint64_t transaction_ = 0;   // number of the running transaction
+  bool committing_ = false;         // the previous transaction is being committed
+  allocator::StreamGoals streams_;  // goals at the start, and goals that searches have set
   allocator::LockNotes* notes_ = nullptr;
   std::vector<std::uint16_t> lock_names_;   // maps the kernel's name numbers to those of notes_
   std::vector<allocator::LockStep> steps_;  // scratch

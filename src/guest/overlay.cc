@@ -126,7 +126,7 @@ Status link(const fs::path& target, const fs::path& name) {
   return ec ? Status(fail(name.string(), ec)) : Status();
 }
 
-// Removes dangling links from the overlay. Removing a file of the tree leaves one.
+// Removes dangling links from the overlay. A file that is removed from the tree leaves such a link.
 void drop_dead_links(const fs::path& directory) {
   std::error_code ec;
   std::vector<fs::path> dead;

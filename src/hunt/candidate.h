@@ -86,12 +86,13 @@ using Levels = std::vector<std::uint32_t>;
 // The space of all candidates.
 class Space {
  public:
-  // No file system is larger than `largest` bytes. `tunables` are the names of tunables to vary.
-  // Errors: `largest` is below the size of the smallest file system; a tunable has no values to
-  // choose from (the message lists the tunables that have values).
+  // Makes the space of file systems of at most `largest` bytes, with workloads and tunables.
+  // `tunables` are the names of tunables to vary. Errors: `largest` is below the size of the
+  // smallest file system; a tunable has no values to choose from (the message lists the tunables
+  // that have values).
   [[nodiscard]] static Result<Space> create(std::uint64_t largest,
                                             const std::vector<std::string>& tunables);
-  // The space of the workloads and tunables on one file system. Errors: as above.
+  // Makes the space of the workloads and tunables on one file system. Errors: those of create().
   [[nodiscard]] static Result<Space> on_one_start(const std::vector<std::string>& tunables);
 
   [[nodiscard]] std::span<const Parameter> parameters() const { return parameters_; }

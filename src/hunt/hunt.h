@@ -49,8 +49,8 @@ struct Hunt {
   Replayed replayed;         // the capture
 };
 
-// Errors: an image cannot be made; an invalid setting; a kernel that does not start; an output that
-// cannot be written; "stopped".
+// Searches for the worst case, and writes it as a capture. Errors: an image cannot be made; an
+// invalid setting; a kernel that does not start; an output that cannot be written; "stopped".
 [[nodiscard]] Result<Hunt> hunt(const HuntOptions& options, ImageMaker make,
                                 const app::Listener& listener);
 

@@ -152,8 +152,8 @@ Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset
   return {};
 }
 
-// Returns the offset of the first byte at or after `offset` that may be nonzero, or the file size
-// if there is none.
+// Returns the offset of the first byte at or after `offset` that may be nonzero. Returns the file
+// size if no such byte follows.
 std::uint64_t next_data(const InputFile& file, std::uint64_t offset) {
   const off_t at = ::lseek(file.fd(), static_cast<off_t>(offset), SEEK_DATA);
   if (at >= 0) return static_cast<std::uint64_t>(at) / kPiece * kPiece;

@@ -31,7 +31,7 @@ using Ext2Handle = std::unique_ptr<struct_ext2_filsys, Ext2Closer>;
 
 // Changes an image in place: opens `path`, calls `change`, and writes what `change` marked dirty.
 // The image must be a private copy. Multiple-mount protection is ignored, which avoids the wait in
-// libext2fs. The Error calls the image `named`.
+// libext2fs. Error messages call the image `named`.
 [[nodiscard]] Status change_ext2(const std::string& path, const std::string& named,
                                  const std::function<errcode_t(ext2_filsys fs)>& change);
 

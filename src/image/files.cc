@@ -284,7 +284,8 @@ class Walk {
     while (at_ < directories_.size() && found_.paths.size() < wanted_.size()) {
       const errcode_t code =
           ext2fs_dir_iterate2(fs_, directories_[at_].ino, 0, nullptr, &Walk::on_entry, this);
-      // Without the filetype feature, any named inode may be a directory.
+      // Without the filetype feature, any named inode may be a directory, so each is tried. An
+      // inode that is not a directory is no failure.
       if (code != 0 && code != EXT2_ET_NO_DIRECTORY) ++found_.unreadable;
       if (code == EXT2_ET_NO_DIRECTORY && at_ == 0) found_.has_inodes = false;
       ++at_;

@@ -12,8 +12,8 @@
 
 namespace e4r::image {
 
-// These implement Image::inode() and Image::file_extents(). No other thread may use the handle
-// during the call. Errors do not name the image.
+// The following two functions implement Image::inode() and Image::file_extents(). No other thread
+// may use the handle during the call. Errors do not name the image.
 [[nodiscard]] Result<InodeInfo> read_inode(ext2_filsys fs, std::uint32_t ino);
 [[nodiscard]] Result<std::vector<MappedExtent>> read_extents(ext2_filsys fs, std::uint32_t ino,
                                                              std::size_t limit);

@@ -142,8 +142,8 @@ Status Image::Impl::load() {
   return claim_metadata();
 }
 
-// Marks all metadata as in use. With flex_bg, the kernel does not check whether the bitmaps do so,
-// but an allocation that overlaps metadata fails (ext4_mb_mark_diskspace_used(), which calls
+// Marks all metadata as in use. With flex_bg, the kernel does not check whether the bitmaps mark
+// it, but an allocation that overlaps metadata fails (ext4_mb_mark_diskspace_used(), which calls
 // ext4_inode_block_valid()).
 Status Image::Impl::claim_metadata() {
   const std::size_t size = superblock.words_per_group();

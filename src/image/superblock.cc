@@ -425,7 +425,7 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
     return settle(fs, journal_device);
   }));
   if (!journaled) return out;
-  // One transaction can change every bitmap and descriptor, and may take up to a quarter of the
+  // One transaction can change every bitmap and descriptor, but it may use only a quarter of the
   // journal.
   const std::uint64_t blocks = std::clamp(8 * static_cast<std::uint64_t>(image.groups().size()),
                                           kLeastJournal, kMostJournal);

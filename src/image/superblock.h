@@ -33,8 +33,8 @@ struct Holder {
 // and fits the file. Code that uses these counts, including libext2fs, then neither divides by zero
 // nor allocates more memory than the file size justifies.
 [[nodiscard]] Status check_superblock(const InputFile& file);
-// Does the same for `head`: the first kHeadBytes bytes of the file, or the whole file if it is
-// shorter.
+// Checks the superblock in `head`: the first kHeadBytes bytes of the file, or the whole file if it
+// is shorter.
 [[nodiscard]] Status check_superblock(const Holder& file, std::span<const std::byte> head);
 
 // Converts a superblock from disk byte order to host byte order, or back. libext2fs itself converts

@@ -85,7 +85,7 @@ std::vector<Token> tokens_of(const std::string& list) {
   return tokens;
 }
 
-// Parses a string that is a number as a whole, as mke2fs does (strtoull with any base).
+// Parses a string that contains only a number, as mke2fs does (strtoull with any base).
 std::optional<std::uint64_t> number_of(const std::optional<std::string>& text) {
   if (!text || text->empty()) return std::nullopt;
   char* end = nullptr;

@@ -31,7 +31,7 @@ class Clock {
 // The machine's clock.
 [[nodiscard]] Clock& system_clock();
 
-// Holds threads to a Pace. Sleeps are slices of at most 100 ms, and `stop` is checked between them.
+// Limits threads to a Pace. Sleeps in slices of at most 100 ms, and checks `stop` between them.
 // Thread-safe; `pace`, `stop` and `clock` must outlive the object.
 class Throttle {
  public:

@@ -18,7 +18,7 @@ struct Wanted {
   std::uint64_t bytes = 0;
   std::vector<std::string> arguments;  // arguments for mke2fs
   std::string extended;                // to be added to the value of mke2fs's -E
-  std::vector<std::string> chosen;     // what no text determines
+  std::vector<std::string> chosen;     // properties that no text determines
 };
 struct StartOptions {
   std::uint64_t bytes = 0;       // 0: as in the texts
@@ -33,7 +33,7 @@ struct Composed {
   std::vector<std::vector<std::uint64_t>> bitmaps;  // by group, in the form of Image::bitmap()
   std::vector<std::string> exact;                   // properties that agree with the texts
   std::vector<std::string> inexact;  // properties that do not agree, and by how much they differ
-  std::vector<std::string> chosen;   // what no text determines
+  std::vector<std::string> chosen;   // properties that no text determines
   std::uint64_t free = 0;            // clusters
 };
 

@@ -104,7 +104,8 @@ class GroupPlacer {
     return fits(at, order) && touches_at(at, order) == touched;
   }
 
-  // Places one of the `left` chunks of the order, `beginning` of which should begin extents.
+  // Places one chunk of the order. `left` chunks of the order remain, and `beginning` of them
+  // should begin extents.
   bool place_one(std::uint32_t order, std::uint32_t left, std::uint32_t beginning) {
     const bool begins = touches_ == 0 || (touches_ < chunks_ && rng_.below(left) < beginning);
     const bool bridging = touches_ > chunks_;  // some chunk must join two extents
@@ -208,7 +209,7 @@ std::string_view contradiction_in(const MbGroup& line, std::uint32_t largest) {
 
 GroupFit lay_out_group(const MbGroup& line, std::uint32_t largest, std::uint32_t clusters,
                        std::span<std::uint64_t> words, unsigned ends, Rng& rng) {
-  // A group in which nothing was ever allocated usually is still as mke2fs made it.
+  // A group in which nothing was ever allocated is usually still as mke2fs made it.
   const MbGroup untouched = line_of(words, clusters, largest);
   if (same_counters(untouched, line))
     return untouched.first_free == line.first_free ? GroupFit::all : GroupFit::counters;

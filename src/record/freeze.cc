@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = Freeze::Clock;
 
-// Another recorder or a backup may have frozen the file system briefly.
+// How long to wait if another recorder or a backup has frozen the file system.
 constexpr milliseconds kPatience{2000};
 constexpr milliseconds kPause{20};
 

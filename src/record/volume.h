@@ -111,7 +111,7 @@ void read_superblock(std::string_view bytes, VolumeState& state);
 class MountTable {
  public:
   MountTable();
-  // Whether they have changed since the last call. Never true if /proc is not mounted. Not
+  // Whether the mounts have changed since the last call. Never true if /proc is not mounted. Not
   // thread-safe.
   [[nodiscard]] bool has_changed();
 

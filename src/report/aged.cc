@@ -30,14 +30,14 @@ double figure_of(const results::Outcome& of, std::string_view key) {
   return results::number_of(results::find_row(key, results::Teller::age)->of(of)).value_or(0);
 }
 
-// The free-space figures that are not rows.
+// Puts the free-space figures that are not rows.
 void put_lists(json::object& into, const results::Outcome& of) {
   const stats::FreeExtents& free = of.free.extents;
   into["histogram"] = histogram_json(free, of.geometry.block_size());
   into["aligned"] = aligned_json(of.free.space.aligned, of.geometry, free.blocks);
 }
 
-// The times of a kernel's decisions. Empty if a model decided.
+// Describes the times of a kernel's decisions. Empty if a model decided.
 std::string times_text(const allocator::DecisionTimes& times) {
   if (times.empty()) return {};
   return fmt::format(
@@ -73,7 +73,7 @@ std::string aligned_text(const results::Outcome& of) {
   return fmt::format("aligned      free pieces: {}\n", out);
 }
 
-// The results of requests for files with an extsize. Empty if no file has one.
+// Describes the results of requests for files with an extsize. Empty if no file has one.
 std::string extsize_text(const age::AgerTally& tally) {
   if (tally.aligned == 0) return {};
   return fmt::format("extsize      {} requests for aligned extents, {} refused; {} not written\n",

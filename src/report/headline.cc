@@ -100,7 +100,7 @@ std::vector<HeadlineFigure> key_figures(const ReplayReport& report) {
 
 namespace {
 
-// The sentences of one run; empty if there is nothing to say.
+// Returns the sentences about one run; empty if there is nothing to say.
 std::string why_text(const ReplayReport& report, const results::Outcome& run) {
   using Figure = results::Cause::Figure;
   if (!run.why->missing.empty()) return std::string(run.why->missing);

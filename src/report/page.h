@@ -29,7 +29,8 @@ struct Page {
 // Escapes a string for use between tags and in quoted attributes.
 [[nodiscard]] std::string html_escape(std::string_view text);
 
-// JSON that contains no '<', so no name can close the element that contains it.
+// Returns JSON without '<', so that no name in it can close the HTML element that contains the
+// JSON.
 [[nodiscard]] std::string script_json(const boost::json::value& value);
 
 // An empty figure into which the script draws the plot with that id.

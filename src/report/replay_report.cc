@@ -36,8 +36,8 @@ std::size_t depth_of(const results::Row& row) {
   return row.label.find_first_not_of(' ');
 }
 
-// The row of which the row at `index` is a part, by indentation. Empty if it is not a part of
-// another.
+// Returns the row of which the row at `index` is a part, according to the indentation. Empty if the
+// row is not a part of another row.
 std::optional<std::size_t> whole_of(const std::vector<const results::Row*>& all,
                                     std::size_t index) {
   for (std::size_t i = index; i-- > 0 && all[i]->section == all[index]->section;)

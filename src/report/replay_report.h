@@ -168,7 +168,7 @@ struct Column {
   bool recorded = false;
 };
 [[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
-// The same columns, preceded by a column "start" for the start image, which has figures of free
+// Returns columns(), preceded by a column "start" for the start image, which has figures of free
 // space only.
 [[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
 // Returns the index of the first policy in columns(). Differences are relative to the first policy
@@ -231,7 +231,7 @@ struct AgreementRow {
 // Whether the report has figures of many writers.
 [[nodiscard]] bool has_writers(const ReplayReport& report);
 
-// A table of these figures for all policies; empty if the report has none.
+// Returns a table of the figures of many writers, for all policies; empty if the report has none.
 [[nodiscard]] std::string writers_text(const ReplayReport& report);
 
 }  // namespace e4r::report

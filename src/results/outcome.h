@@ -29,7 +29,7 @@ struct Parting {
   std::uint64_t requests = 0;  // number of requests in the first run
   std::uint64_t alike = 0;     // leading requests that had the same result in both runs
   std::uint64_t decision = 0;  // the first different decision, by its number in the trace; 0 if
-                               // there is none
+                               // no decision differs
   std::string theirs, made;    // the result in the first run and in this one; "" if the run lacks
                                // that request
 };

@@ -28,7 +28,7 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // Like number_of(), but a count stays an integer, so that a condition compares it exactly.
 [[nodiscard]] std::optional<Condition::Number> exact_number_of(const Value& value);
 
-// "1,234", "1.25", or "-" for an empty value.
+// Formats a figure: "1,234", "1.25", or "-" for an empty value.
 [[nodiscard]] std::string text_of(const Value& value);
 
 // Describes how the second value differs from the first: "-94.2 %", "x12.5", "=" if it is equal,

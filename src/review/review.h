@@ -56,7 +56,7 @@ struct Figure {
   // between runs. For any other figure, it is the variation by chance (results::luck_of).
   double noise = 0;
 };
-// The figures that at least one of the two has, in the order of the rows.
+// Returns the figures that at least one of the two outcomes has, in the order of the rows.
 [[nodiscard]] std::vector<Figure> figures_of(const results::Outcome& base,
                                              const results::Outcome& with);
 // The key of the mean time of a request.
@@ -69,8 +69,8 @@ enum class Change : std::uint8_t {
   worse,
 };
 [[nodiscard]] Change change_of(const Figure& figure);
-// The relative size of the change: 0.5 for a change from 100 to 150 or to 50; infinite for a change
-// from 0.
+// Returns the relative size of the change: 0.5 for a change from 100 to 150 or to 50; infinite for
+// a change from 0.
 [[nodiscard]] double size_of(const Figure& figure);
 
 // A capture, or an aged file system.
@@ -119,9 +119,9 @@ struct Review {
   std::vector<Caveat> caveats;  // equal caveats of several cases are merged
 };
 
-// Fills in what follows from all cases. In cases that were decided differently, the noise of times
-// is set from the bands. Equal caveats are merged, and a caveat is added for decisions that
-// depended on guesses.
+// Completes the review once all its cases are known. In cases that were decided differently, the
+// noise of times is set from the bands. Equal caveats are merged, and a caveat is added for
+// decisions that depended on guesses.
 void conclude(Review& review);
 
 // Replays and ages under both policies. A capture that the model does not follow, or on which a

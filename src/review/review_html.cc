@@ -37,7 +37,7 @@ std::string link(const Review& review, std::size_t of) {
   return fmt::format("<a href=\"#case-{}\">{}</a>", of, html_escape(review.cases[of].name));
 }
 
-// Failures come first: they are worse than any change.
+// Describes the failures, which come first because they are worse than any change.
 std::string failures_html(const Review& review, Change change) {
   const std::string head = failures_text(review, change);
   if (head.empty()) return {};

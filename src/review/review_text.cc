@@ -77,7 +77,7 @@ std::string figure_line(const std::string& where, const Figure& figure) {
                           change_cell(figure)));
 }
 
-// Failures come first: they are worse than any change.
+// Describes the failures, which come first because they are worse than any change.
 std::string failures_list(const Review& review, Change change) {
   constexpr std::size_t kMost = 5;  // cases
   const std::string head = failures_text(review, change);

@@ -27,8 +27,8 @@ std::string count_text(std::size_t count, std::string_view one, std::string_view
   return fmt::format("{} {}", format_count(count), count == 1 ? one : more);
 }
 
-// "the mean differs by up to 3.1 %, the median by up to 0.0 %, ...". Omits one twentieth of the
-// cases as outliers.
+// Describes the noise of times: "the mean differs by up to 3.1 %, the median by up to 0.0 %, ...".
+// Omits one twentieth of the cases as outliers.
 std::string bands_text(const Review& review) {
   std::string out;
   for (const Band& band : review.bands) {

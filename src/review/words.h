@@ -9,8 +9,8 @@
 // Wording shared by the text and the page of a review.
 namespace e4r::review {
 
-// "linux-7.3 with mb_max_to_scan=100", followed by whether a kernel is known to decide as the model
-// does.
+// Names a side, such as "linux-7.3 with mb_max_to_scan=100", and says whether a kernel is known to
+// decide as the model does.
 [[nodiscard]] std::string side_text(const Side& side);
 // Identifies the code of a policy from a file: release and commit of a kernel, and the checksum.
 // Empty for built-in policies.
@@ -19,10 +19,12 @@ namespace e4r::review {
 [[nodiscard]] std::string summary_text(const Review& review);
 // Explains times and their noise; empty if there are no times.
 [[nodiscard]] std::string times_note(const Review& review);
-// "worse in 42 of 88, median +1.2 %, most +67.0 % in git-1k-aged; better in 3".
+// Summarises the changes of a figure: "worse in 42 of 88, median +1.2 %, most +67.0 % in
+// git-1k-aged; better in 3".
 [[nodiscard]] std::string way_text(const Review& review, const Summary& summary, Change change);
-// "kernel:mine.uml failed in 2 of 93 cases, --base in 1 of these". Empty if nothing failed. If
-// `change` is better, counts the cases in which --base failed and --with did not.
+// Counts the failures: "kernel:mine.uml failed in 2 of 93 cases, --base in 1 of these". Empty if
+// nothing failed. If `change` is better, counts the cases in which --base failed and --with did
+// not.
 [[nodiscard]] std::string failures_text(const Review& review, Change change);
 // The text to print if no figure changed by enough to be listed.
 [[nodiscard]] std::string nothing_changed(const Review& review, Change change);
@@ -39,9 +41,9 @@ namespace e4r::review {
 [[nodiscard]] std::vector<std::size_t> alike_cases(const Review& review);
 // Explains "followed".
 [[nodiscard]] std::string inputs_note(const Review& review);
-// "10.0 GiB, 4.0 KiB".
+// Formats the sizes of the file system and of its blocks: "10.0 GiB, 4.0 KiB".
 [[nodiscard]] std::string shape_text(const Case& one);
-// "100 %", "99.98 %". Never rounds up to "100 %".
+// Formats the share of followed decisions: "100 %", "99.98 %". Never rounds up to "100 %".
 [[nodiscard]] std::string followed_text(const Case& one);
 // Returns 0 if `all` is 0.
 [[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t all);

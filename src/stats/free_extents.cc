@@ -109,7 +109,7 @@ FreeExtents FreeExtentScan::finish() const {
   return all;
 }
 
-// Counts the pieces of the open run, which has ended.
+// Counts the pieces of the last free run, which has ended.
 void FreeChunkScan::close() {
   if (end_ == start_) return;
   const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;

@@ -45,7 +45,7 @@ struct PlanSpec {
   std::vector<std::string> captures;  // names, without repetition
   std::vector<const allocator::Policy*> policies;
   std::vector<Axis> axes;
-  std::string where;  // a condition on combinations (Where); empty if there is none
+  std::string where;  // a condition on combinations (Where); empty if not given
 };
 
 // All points, ordered by capture, then by policy; the last axis changes fastest. Combinations that

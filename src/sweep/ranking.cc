@@ -328,7 +328,8 @@ results::Value ratio(const results::Value& above, const results::Value& below) {
   return *a / *b;
 }
 
-// "0.05 steps of search per request and 1.00 extents per file"; without `files`, only the steps.
+// Formats "0.05 steps of search per request and 1.00 extents per file"; without `files`, only the
+// steps.
 std::string figures_text(const Figures& figures, std::size_t index, bool files) {
   if (!files)
     return fmt::format("{} steps of search per request",
@@ -338,7 +339,7 @@ std::string figures_text(const Figures& figures, std::size_t index, bool files) 
                      results::text_of(extents_per_file(figures, index)));
 }
 
-// For example ", 12.5 % fewer steps than legacy with the recorded settings".
+// Returns for example ", 12.5 % fewer steps than legacy with the recorded settings".
 std::string against_recorded(const Plan& plan, const Figures& figures, const Advice& advice) {
   if (!advice.recorded || *advice.recorded == advice.balanced) return {};
   const auto cost = results::number_of(search_cost(figures, advice.balanced));

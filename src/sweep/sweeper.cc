@@ -60,7 +60,7 @@ Subject OpenCapture::subject() const {
 
 namespace {
 
-// For example "12 of 100 points, 1:07 left".
+// Returns for example "12 of 100 points, 1:07 left".
 std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all, double seconds) {
   std::string text = fmt::format("{} of {} points", format_count(done), format_count(all));
   if (now == 0) return text;

@@ -23,8 +23,8 @@ namespace e4r::sweep {
 // A capture with the data that its points share.
 class OpenCapture {
  public:
-  // Reads the image, the trace and the tunables recorded with it. `sets_cpus`: the sweep sets
-  // possible_cpus.
+  // Reads the image, the trace and the tunables recorded with it. `sets_cpus` says whether the
+  // sweep sets possible_cpus.
   [[nodiscard]] static Result<std::unique_ptr<OpenCapture>> open(const app::CaptureName& name,
                                                                  bool sets_cpus, unsigned threads,
                                                                  const app::Listener& listener);

@@ -200,7 +200,7 @@ class Parser {
     return inside;
   }
 
-  // An integer, or a number with a decimal point where the names allow fractions.
+  // Parses an integer or, if the names allow fractions, a number with a decimal point.
   [[nodiscard]] std::optional<Condition::Number> number_in(std::string_view text) const {
     if (const auto whole = parse_u64(text); whole.ok()) return *whole;
     const bool plain = text.find_first_not_of("0123456789.") == std::string_view::npos;

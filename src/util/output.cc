@@ -242,8 +242,8 @@ bool lacks_anonymous_files(int errnum) {
 }
 
 // Passes O_CREAT although the file exists: this makes the kernel refuse files that others have put
-// into a shared directory (fs.protected_fifos). `more`: additional flags, such as O_NONBLOCK to
-// avoid waiting for a FIFO's reader.
+// into a shared directory (fs.protected_fifos). `more` holds additional flags, such as O_NONBLOCK
+// to avoid waiting for a FIFO's reader.
 Result<Fd> open_through(const OutputName& name, const OutputPlace& place, int more = 0) {
   if (place.is == Is::descriptor) {
     std::fflush(stdout);
@@ -295,7 +295,7 @@ Result<Output> Output::create(const OutputName& name, OutputKind kind, const New
   }
   E4R_CHECK(out.begin_file(file, kind));
   if (place.is == Is::regular) {
-    // Can fail: some file systems have no owners, and only root may change an owner.
+    // A failure is ignored: some file systems have no owners, and only root may change an owner.
     if (::fchown(out.fd(), place.st.st_uid, place.st.st_gid) != 0) errno = 0;
     ::fchmod(out.fd(), place.st.st_mode & 0777);
   }

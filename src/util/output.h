@@ -29,7 +29,7 @@ class Unfinished {
   Unfinished(Unfinished&& other) noexcept;
   Unfinished& operator=(Unfinished&& other) noexcept;
   ~Unfinished() { forget(); }
-  // The file has its final name now, or has been removed.
+  // Must be called when the file has its final name or has been removed.
   void forget();
 
  private:

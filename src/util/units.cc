@@ -43,7 +43,7 @@ struct TimeUnit {
   double worth;
 };
 
-// The sum of numbers with these units. Empty if the text is anything else.
+// Returns the sum of the numbers with units in the text. Empty if the text contains anything else.
 std::optional<double> sum_of_times(std::string_view text, std::span<const TimeUnit> units) {
   double sum = 0;
   if (text.empty()) return std::nullopt;

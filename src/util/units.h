@@ -30,13 +30,13 @@ inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 // Parses a decimal number of at most 64 bits, with nothing before or after it.
 [[nodiscard]] Result<std::uint64_t> parse_u64(std::string_view text);
 
-// "512 B", "4.0 KiB", "1.5 GiB": one digit after the point from KiB up.
+// Formats a size: "512 B", "4.0 KiB", "1.5 GiB". It has one digit after the point from KiB up.
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
 
-// "2026-01-31T23:59:59Z".
+// Formats a time: "2026-01-31T23:59:59Z".
 [[nodiscard]] std::string format_utc(std::time_t time);
 
-// 1234567 -> "1,234,567", for tables that people read.
+// Formats 1234567 as "1,234,567", for tables that people read.
 [[nodiscard]] std::string format_count(std::uint64_t n);
 
 }  // namespace e4r

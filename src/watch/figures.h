@@ -50,7 +50,7 @@ class Samples {
   // The rates of a column in the last kRates seconds, the oldest first.
   static constexpr std::size_t kRates = 300;
   [[nodiscard]] std::vector<Rates> rates(std::size_t column) const;
-  // The time of the last sample, or 0 if there is none.
+  // The time of the last sample, or 0 without samples.
   [[nodiscard]] std::uint64_t last_ns() const { return all_.empty() ? 0 : all_.back().time_ns; }
 
   // A column's figures over the window. Nothing if there are fewer than two samples or the column

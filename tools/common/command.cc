@@ -13,8 +13,8 @@
 namespace e4r::tools {
 namespace {
 
-// The message for a parse error. If an unknown word is in the place of a subcommand, lists the
-// valid ones.
+// Returns the message for a parse error. If an unknown word is in the place of a subcommand, the
+// message lists the valid subcommands.
 std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
   for (const CLI::App* chosen : app.get_subcommands())
     if (const auto below = chosen->get_subcommands({});

@@ -408,7 +408,7 @@ class ZshWriter {
     return out;
   }
 
-  // The function of a node, after the functions of its subcommands.
+  // Returns the function of a node, after the functions of its subcommands.
   [[nodiscard]] std::string function(const Node& node, const std::string& name) const {
     std::string options;
     for (const Option& option : node.options) options += option_rows(option);

@@ -76,7 +76,7 @@ Result<Wanted> wanted_of(const Options& options) {
   return out;
 }
 
-// "12 points of 16 combinations: 4 merged ..."
+// Returns for example "12 points of 16 combinations: 4 merged ..."
 std::string overview(const Wanted& wanted) {
   const sweep::Plan& plan = wanted.plan;
   std::string text = fmt::format("{} points of {} combinations", format_count(plan.points.size()),

@@ -210,7 +210,7 @@ struct TraceInput {
         .type_name("GEN");
   }
 
-  // A callback for an option: a value that cannot be parsed is a usage error.
+  // Returns a callback for an option. A value that cannot be parsed is a usage error.
   template <class T, class Set>
   static std::function<Status(const std::string&)> parsed(Result<T> (*parse)(std::string_view),
                                                           Set set) {

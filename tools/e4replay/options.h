@@ -30,7 +30,8 @@ namespace e4r::tools {
 // name.
 [[nodiscard]] std::string find_capture(const std::string& word);
 
-// Returns the captures in the directory (one file each), ordered by name. Fails if there is none.
+// Returns the captures in the directory (one file each), ordered by name. Fails if the directory
+// has no capture.
 [[nodiscard]] Result<std::vector<std::string>> captures_in(const std::string& directory);
 
 // The options that `replay` and `verify` have in common.

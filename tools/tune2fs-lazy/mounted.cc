@@ -24,7 +24,8 @@ namespace {
 constexpr int kTries = 50;
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
 constexpr auto kLookAgain = std::chrono::milliseconds(500);
-// The thread starts within 5 s, and first reads the block bitmaps of all groups.
+// How long to wait for the first progress. The thread starts within 5 s, and first reads the block
+// bitmaps of all groups.
 constexpr std::chrono::seconds kPatience{60};
 
 // Sleeps until `end`, or until a signal comes.

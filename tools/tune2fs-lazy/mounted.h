@@ -21,7 +21,8 @@ namespace e4r::tools {
 // The pace of the kernel's thread, measured since the first call.
 class Pacer {
  public:
-  // "1,234 groups with 2.4 GiB left; 12 groups in 10 s; 17 min 8 s left at that pace"
+  // Returns for example "1,234 groups with 2.4 GiB left; 12 groups in 10 s; 17 min 8 s left at that
+  // pace".
   [[nodiscard]] std::string text(const lazyinit::Inventory& now);
   // The time since the last group was done.
   [[nodiscard]] std::chrono::duration<double> idle() const;

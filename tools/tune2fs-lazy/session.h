@@ -69,7 +69,7 @@ struct OpenedTarget {
 
 // The feature that gives group descriptors their checksums, or "none".
 [[nodiscard]] const char* name_of(lazyinit::FileSystem::Checksums checksums);
-// "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
+// Returns for example "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum".
 [[nodiscard]] std::string describe(const OpenedTarget& opened);
 // Warns if the inodes of a group end within a block, because the kernel's thread then makes
 // mistakes (FileSystem::ends_within_block).
@@ -86,9 +86,9 @@ struct GroupRange {
 [[nodiscard]] inline const char* would(const ImageOptions& options) {
   return options.dry_run ? "would have " : "";
 }
-// "1 group", "2 groups".
+// Formats a number of groups: "1 group", "2 groups".
 [[nodiscard]] std::string groups_text(std::uint64_t count);
-// "45 s", "12 min 5 s", "3 h 20 min", "12 days 3 h".
+// Formats a duration: "45 s", "12 min 5 s", "3 h 20 min", "12 days 3 h".
 [[nodiscard]] std::string duration_text(double seconds);
 
 // Refuses to treat tables as zeroed only because they read as zeros, on a device where discarded
