@@ -23,7 +23,8 @@ Status run_itable(const std::string& tune2fs, const std::string& command,
                   const ImageOptions& options, const lazyinit::ImageLock& /*lock*/) {
   std::vector<std::string> argv = {"tune2fs"};
   if (!options.undo.empty()) argv.insert(argv.end(), {"-z", options.undo});
-  // With -f, tune2fs does not check whether zeros last. The caller has checked that.
+  // tune2fs probes a device only with -f, because its zeros may not last. The caller has checked
+  // that they do.
   if (command == "probe") argv.emplace_back("-f");
   argv.insert(argv.end(), {"-E", "itable=" + command, options.image});
   std::fflush(stdout);
