@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Compares two kernels by running a job on each in turn: A B, B A, A B, ... Slow drift, such as the host's load, then
-# affects both equally.
+# Compares two kernels by running a job on each in turn: A B, B A, A B, ... Because the order alternates, a slow drift
+# of the host's load affects both kernels equally.
 #
 # Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...
@@ -10,12 +10,12 @@
 #   --variant V            variant of both kernels (default: plain); lockstat measures waits for group locks
 #   --cpus N               CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
 #   --append WORDS         more arguments for both kernels, such as time-travel=inf-cpu (uml)
-#   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
+#   --below FIGURE=RATIO   exit with status 3 unless the median ratio of FIGURE is below RATIO
 #   -o FILE                writes every value to FILE, as "base|patched PAIR FIGURE VALUE" lines
 #
 # For each figure of the job, prints the median and range of each kernel. Also prints the median and the geometric mean
-# of the pairs' ratios, both with a 95 % confidence interval (lib/compare.awk explains the intervals). Any run that
-# fails (see run.sh) fails the comparison.
+# of the pairs' ratios, both with a 95 % confidence interval (lib/compare.awk explains the intervals). If any run fails
+# (see run.sh), the comparison fails.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Ages two file systems with the same operations: in the model (`e4replay age`), and mounted in a guest. The
-# free blocks must be identical.
+# Ages two file systems with the same operations: one in the model (`e4replay age`), the other mounted in a guest.
+# Afterwards, both must have the same free blocks.
 #
 # Usage: age.sh [--kernel base|SERIES] [-p POLICY] [--profile P]... [--seed N]... [--until 'WHAT N, ...']
 #               [--size SIZE] [--files N] [--into FILE]
@@ -12,7 +12,7 @@
 #   --files N    maximum number of files that exist at a time (default: 12000)
 #   --into FILE  also puts the table between the lines "<!-- age TREE -->" and "<!-- end -->"
 #
-# Exit status 3 if a free block differs.
+# Exit status 3 if the free blocks differ.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -65,7 +65,7 @@ guest_step() {
     guest "$run" "$tree" uml plain "$lab_dir/jobs/age.sh"
 }
 
-# age PROFILE SEED: prints one line of the table; returns 3 if something differs.
+# age PROFILE SEED: ages both file systems and prints a line of the table. Returns 3 if something differs.
 age() {
     local run same groups
     run=$(new_run "age-$1")

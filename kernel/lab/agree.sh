@@ -4,20 +4,20 @@
 #
 # Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--target uml|arm64] [--seed N]... [--again]
 #                 [--only-verify] [--open-stats] [-o DIR] [--into FILE] [KIND...]
-#   --target T     unless kinds are named, take the kinds whose guests have that target (default: uml)
+#   --target T     if no kinds are named, take those that are captured in guests of this target (default: uml)
 #   --seed N       seeds to use instead of those in kernel/lab/kinds.table; "Nw": read mb_groups first
 #   --again        take captures again even if DIR has them
 #   --only-verify  take no captures, verify those in DIR
 #   --open-stats   permit differences in counters of mb_stats: since 6.5, some counters depend on file sizes,
 #                  which no trace contains (docs/fidelity.md)
 #   -o DIR         default: $E4R_LAB/captures
-#   -p POLICY      default: legacy, or the policy that verify chooses if fetch.sh --tree has copied the tree
+#   -p POLICY      default: legacy; for a tree that fetch.sh --tree has copied, the policy that verify chooses
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
 #                  a Markdown file; with a target other than uml, "<!-- agree TREE TARGET -->"
 #
 # Prints a Markdown table with a row of totals. Exit status 3 if a kind with one writer disagrees, or if a kind with
-# several writers disagrees in more than races (decisions that overlap another thread's work). Exit status 1 if there
-# was nothing to verify, or if verify itself failed.
+# several writers disagrees in a decision that is not a race (a race is a decision that overlaps another thread's work).
+# Exit status 1 if there was nothing to verify, or if verify itself failed.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -78,7 +78,8 @@ table() {
     echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
     echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
-        # The name of a series on another base begins with the base's number.
+        # The field not-on lists numbers of bases. The name of a series on another base begins with the number of that
+        # base.
         if [[ " $(kind_field "$kind" not-on) " == *" ${tree%%-*} "* ]]; then
             note "$kind: not on $tree"
             continue

@@ -42,7 +42,8 @@ if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
 fi
 
 rm -f "$marker"
-# After fetch.sh --again, the tree's repository no longer exists, and the tree's objects were built from other sources.
+# fetch.sh --again replaces the repository that this worktree belongs to. The objects in the worktree were then built
+# from other sources, so start over.
 git -C "$tree" rev-parse -q --verify HEAD >/dev/null 2>&1 || rm -rf "$tree"
 if [ -d "$tree" ]; then
     git -C "$tree" am --abort 2>/dev/null || true
@@ -60,8 +61,8 @@ am() {
     return 1
 }
 
-# merge PATCH: applies a patch to a base other than 6.1. The three-way merge needs the version of each file for which
-# the patch was made, so this function fetches the 6.1 tree with all series.
+# merge PATCH: applies a patch to a base other than 6.1 by a three-way merge. The merge needs the file versions for
+# which the patch was made, so this function first fetches the 6.1 tree with all series.
 have_6_1=0
 merge() {
     [ "$base_tree" != "$(tree_of base)" ] || return 1

@@ -47,7 +47,7 @@ out=$(cd "$out" && pwd)
 name=$(capture_name "$kind" "$seed" "$warm" "$tree")
 need zstd e2freefrag
 target=$(target_of_kind "$kind")
-# mballoc has a locality group for each CPU. With one CPU, a writer uses only one of them.
+# mballoc has a locality group for each CPU. Use one CPU, so that every writer uses the same group.
 CPUS=1
 build_programs "$target"
 build_project make_fragmented

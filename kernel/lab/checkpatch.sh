@@ -10,7 +10,7 @@ source "$lab_dir/lib/series.sh"
 { [ $# = 1 ] && [[ $1 != -* ]]; } || usage
 need perl
 open_series "$1"
-# checkpatch writes a list of names to the current directory.
+# Run checkpatch in a scratch directory, because it writes a list of names to the current directory.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0

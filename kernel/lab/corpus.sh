@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs a program of this machine on a file system mounted in a guest, and records it with `e4replay record`
-# (tools/record-corpus.sh).
+# Runs a program that is installed on this machine on a file system mounted in a guest, and records it with `e4replay
+# record` (tools/record-corpus.sh).
 #
 # Usage: corpus.sh [--kernel base|SERIES] [--mount OPTIONS] -o FILE.e4c IMAGE COMMAND...
 #   IMAGE     an image of the file system; the program modifies it

@@ -8,10 +8,10 @@
 #   --cpus   CPUs of the guest; only for uml-smp, qemu and arm64 (default: 2)
 #   --list   print the jobs that would run and the jobs that would be skipped
 #
-# The correctness jobs are smoke and every job whose description begins with "Correctness:". A job with a line "#
-# series: TOPIC" runs only on a kernel with that series. The jobs lazyinit-* run only on a kernel with lazyinit-control.
-# A job with a line "# base: 6.1" runs only on that base. A failing job does not stop the others. Prints a table at the
-# end.
+# The correctness jobs are smoke and every job whose description begins with "Correctness:". A failing job does not stop
+# the others. Some jobs are skipped: a job with the line "series: TOPIC" runs only on a kernel with that series, a job
+# with the line "base: 6.1" runs only on that base, and the jobs lazyinit-* need a kernel with lazyinit-control. Prints
+# a table at the end.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

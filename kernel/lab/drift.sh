@@ -9,8 +9,8 @@
 #   KERNEL          a file that `e4replay kernel build` has made
 #   --into FILE     also puts the table between "<!-- drift -->" and "<!-- end -->" of a Markdown file
 #
-# Prints a Markdown table. Exit status 3 if the code of a tree decides differently from the same release in a capture
-# with one writer.
+# Prints a Markdown table. Exit status 3 if, on a capture with one writer, the code of a tree decides differently from
+# the recorded kernel although both have the same release.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -102,7 +102,7 @@ row() {
     short=${kernel%%-*}
     line="| $name | $short |"
     for i in "${!kernels[@]}"; do
-        # `hashes` prints the policies in the order of -p.
+        # `hashes` prints the policies in the order of -p, so line i + 1 belongs to kernel i.
         read -r _ hash count < <(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))p")
         model=$(awk -v model="$(model_of "${releases[i]}")" '$1 == model { print $2 }' <<<"$found")
         if [ "$hash" = "$recorded" ]; then line+=" **${hash:0:8}**"; else line+=" ${hash:0:8}"; fi
@@ -112,7 +112,7 @@ row() {
             line+=" (model: ${model:0:8})"
         fi
         line+=" |"
-        # Two writers raced in fill-4k-enospc, so no replay can reproduce its decisions.
+        # fill-4k-enospc is excluded, because two writers raced in it, so no replay can reproduce its decisions.
         [ "$short" != "${releases[i]%%-*}" ] || [ "$hash" = "$recorded" ] || [ "$name" = fill-4k-enospc ] ||
             worst=3
     done

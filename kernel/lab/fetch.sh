@@ -94,7 +94,7 @@ installed_version() {
     dpkg-query -W -f='${Version}' "$package"
 }
 
-# ---- The others: from a downloaded package.
+# ---- The other Debian kernels: from a downloaded package.
 
 archive_line() {
     local address suite

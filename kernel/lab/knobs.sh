@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Computes the effect of the allocator's knobs, by replays of captures of one kernel. The knobs are order lists or
-# walking, the number of groups to walk first, the trimming of goals, and the number of stream goals.
+# Computes the effect of the allocator's knobs by replaying captures of one kernel. The knobs choose between order lists
+# and walking through the groups, the number of groups to walk first, how far goals are trimmed, and the number of
+# stream goals.
 #
 # Usage: knobs.sh [--kernel TREE] [--seed N] [--again] [-o DIR] [--into FILE] [TABLE...]
 #   --kernel TREE   kernel of the captures (default: base)

@@ -114,8 +114,8 @@ for topic in ${mailed//,/ }; do
 done
 if [ ${#cover[@]} -gt 0 ]; then
     [ -n "$letter" ] || die "$mailed has several patches and no cover letter"
-    # Take the subject, which may be folded, and the text from the letter. Take the list of files from git format-patch,
-    # which has made a new one.
+    # The letter provides the subject, which may be folded, and the text. git format-patch provides the list of changed
+    # files, because the list in the letter may be out of date.
     awk -v letter="$letter" -v origin="$origin" '
         BEGIN {
             while ((getline line < letter) > 0) {

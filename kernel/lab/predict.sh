@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests predictions of another kernel. For each kind, it takes a capture of both kernels on the same start image with
-# the same workload. It replays the first kernel's capture under the policy of the second kernel. It compares the result
-# with the second kernel's own mb_stats, and with e2freefrag's view of its end state.
+# Tests predictions of another kernel. For each kind, takes a capture on each of the two kernels, with the same start
+# image and the same workload. Replays the first kernel's capture under the policy of the second kernel. Compares the
+# result with the second kernel's own mb_stats, and with e2freefrag's view of its end state.
 #
 # Usage: predict.sh [--from base|6.12|7.3|SERIES] [--to base|6.12|7.3|SERIES] [--seed N] [--again]
 #                   [-o DIR] [--into FILE] KIND...
@@ -12,8 +12,8 @@
 #   --into FILE       also puts the table between "<!-- predict FROM TO -->" and "<!-- end -->" of FILE
 #
 # Prints a Markdown table, whose first column of figures shows the recorded kernel. Exit status 3 if a predicted figure
-# differs by more than 5 % and by more than one or two searches can explain (5 hits, 20 extents or groups). The
-# workloads of the two kernels may differ by one search.
+# differs by more than 5 % and also by more than 5 hits, or 20 extents or groups. Smaller differences are permitted,
+# because the workloads of the two kernels may differ by one search.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh

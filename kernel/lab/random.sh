@@ -6,7 +6,7 @@
 # Usage: random.sh [-n N] [--seed S] [--kernel base|SERIES] [-p POLICY] [-o DIR]
 #   -n N      number of kinds (default: 5)
 #   --seed S  seed of the first kind; later kinds use S+1, S+2, ... (default: from the clock; always printed)
-#   --kernel, -p   as for agree.sh; a kind has no mount option or knob that the kernel lacks
+#   --kernel, -p   as for agree.sh; a random kind only has mount options and knobs that the kernel supports
 #   -o DIR    keeps the captures that disagree (default: $E4R_LAB/random)
 #
 # Prints agree.sh's table. Exit status 3 if a decision differs. In this case DIR/SEED.kind describes the random kind,
@@ -62,7 +62,7 @@ draw() {
         if (percent(25)) mke2fs = mke2fs " -E stride=" one_of("8 16 32") ",stripe_width=" one_of("16 32 64 48 128")
         if (percent(30)) {
             per_inode = one_of("8192 32768 262144")
-            # A group has at most as many inodes as clusters.
+            # A group cannot have more inodes than clusters.
             mke2fs = mke2fs " -i " (per_inode < block * ratio ? block * ratio : per_inode)
         }
         if (percent(20)) mke2fs = mke2fs " -I " one_of("128 512")
@@ -90,7 +90,7 @@ draw() {
         mix = indirect ? "indirect" : one_of("basic holes direct append wide wide")
         largest = one_of("256K 1M 2M 4M 8M")
         files = one_of("50 200 400")
-        # A workload may run out of space, but it should not spend its time waiting for commits to free space.
+        # A workload may run out of space, but it should not spend most of its time waiting until a commit frees space.
         while (files > 10 && files * (largest + 0) * (largest ~ /M/ ? 1048576 : 1024) > 8 * bytes)
             files = int(files / 2)
         printf "kind random-%s\n  size %dK\n  mke2fs -b %d%s%s\n", seed, bytes / 1024, block,

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Records one run with trace-cmd and tracefs at the same time. e4replay reads three traces: trace-cmd's recording, the
-# text that `trace-cmd report` prints, and tracefs's text. All three must have the same events, and the model must agree
-# with every decision in them.
+# Records one run with trace-cmd and tracefs at the same time. This gives e4replay three traces: trace-cmd's recording,
+# the text that `trace-cmd report` prints, and tracefs's text. All three must have the same events, and the model must
+# agree with every decision in them.
 #
 # Usage: recorders.sh [--kernel base|SERIES] [-p POLICY] [--target uml|qemu] [--events "-e ..."]
 #   -p POLICY  the policy that models the kernel (default: legacy)
 #   --events   events for trace-cmd (default: -e ext4 -e jbd2)
 #
-# Prints a line for each trace. Fails if events differ, or if a decision differs from the kernel's. The times of
-# tracefs's events may differ from trace-cmd's, because each trace buffer records its own times. tracefs may have more
-# events at the end, because it is closed last.
+# Prints a line for each trace. Fails if events differ, or if a decision differs from the kernel's. The times of an
+# event in tracefs's text and in trace-cmd's recording may differ, because each trace buffer takes its own timestamps.
+# tracefs may have more events at the end, because it is closed last.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -61,8 +61,8 @@ later=$(($(wc -l <"$run/tracefs") - lines))
 cmp <(head -n "$lines" "$run/tracefs") "$run/timeless" || status=1
 [ "$later" -ge 0 ] && [ "$later" -le 100 ] || status=1
 for trace in run.dat run.txt run.trace; do
-    # Status 3 means that a counter of mb_stats differs (since 6.5, some depend on file sizes), or that a decision
-    # differs, which is checked below.
+    # Status 3 means that a counter of mb_stats or a decision differs. A counter may differ: since 6.5, some depend on
+    # file sizes. Decisions are checked below.
     "$e4replay" verify "$image" "$run/$trace" -p "$policy" --no-progress >"$run/verify" ||
         [ $? = 3 ] || status=1
     awk -v trace="$trace" '$1 == "identical" { print trace, "identical", $2, $3 "%" }' "$run/verify"

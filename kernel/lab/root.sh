@@ -45,7 +45,7 @@ download() {
         die "Debian's archive has not all of: ${packages[*]}"
 }
 
-# The packages' scripts do not run, so make the symbolic links of the scripts here.
+# The packages' scripts do not run, so make here the symbolic links that they would make.
 unpack() {
     local into=$1 deb dir
     mkdir -p "$into"/usr/{bin,sbin,lib} "$into"/{dev,proc,sys,mnt,tmp,run,root}

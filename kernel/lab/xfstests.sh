@@ -262,7 +262,8 @@ spare() {
 
 # ---- Guests.
 
-# watch RUN: waits until the guest has ended. Ends it if it hangs or exceeds a limit; then $ended has the reason.
+# watch RUN: waits until the guest has ended. Kills the guest if it hangs or exceeds a limit, and sets $ended to the
+# reason.
 watch() {
     local log=$1/log silent
     ended=
@@ -282,7 +283,7 @@ watch() {
     guest_pid=
 }
 
-# what_ended RUN: prints the reason why a test has no result.
+# what_ended RUN: prints the reason why the guest ended before its test had a result.
 what_ended() {
     local word
     word=$(find_trouble "$target" "$1/log" | grep -vE 'EXT4-fs error|JBD2' | head -1 | tr '\t' ' ') || true

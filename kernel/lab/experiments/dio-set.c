@@ -129,8 +129,8 @@ static const char* pattern;
 static int owners[BLOCKS];
 static unsigned long overlaps;
 
-// Counts in `overlaps` if another write is in a block that this write covers only partly. `change`
-// is 1 when the write begins, and -1 when it ends.
+// Notes that a write begins (`change` is 1) or ends (-1). Increments `overlaps` if another write in
+// flight covers a part of the same block.
 static void own(loff_t pos, size_t count, int change) {
   loff_t first = pos >> 12, last = (pos + count - 1) >> 12;
   bool head = pos & 4095, tail = (pos + count) & 4095;
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     wakeups = looks = 0;
     inode.i_blkbits = 12;
     ext4_dio_set_init(&inode.i_dio_set);
-    inode.i_dio_set.turn = -1000u;  // wraps
+    inode.i_dio_set.turn = -1000u;  // so that it wraps around
     for (i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, write_many, (void*)i);
     for (i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
     empty = empty && !inode.i_dio_set.fills.rb_root.rb_node;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Counts how often the set of direct writes in the series dio-overwrite wakes a thread, while 64 threads write. The
-# kernel's code of the set runs in a user-space program (dio-set.c).
+# kernel's code for the set runs in a user-space program (dio-set.c).
 #   kernel/lab/experiments/dio-set.sh TREE...
 # TREE is the path of a kernel tree with the series, as `lab apply` prints it. One run measures all trees, one after the
-# other. Fails if two writes overlap that must not overlap.
+# other. Fails if two writes that must exclude each other overlap.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 [ $# -gt 0 ] || { sed -n 's/^#   kernel/usage: kernel/p' "$0" >&2 && exit 2; }

@@ -14,8 +14,8 @@ entries() {
 nothing_written_back() {
     echo 80 >/proc/sys/vm/dirty_ratio
     echo 70 >/proc/sys/vm/dirty_background_ratio
-    # Without a minimum, the disk's share of the limit would depend on the writes that it recently completed, and it has
-    # completed none.
+    # The disk's share of the limit depends on the writes that it completed recently. It has completed none, so without
+    # this minimum its share would be almost zero.
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 
@@ -92,7 +92,8 @@ es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_ins
     ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
     ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
 
-# With HOLDS=1, also traces the hold times of an inode's lock, on kernels that report them.
+# start_es_trace: traces the shrinker's calls. With HOLDS=1, also traces how long an inode's lock is held, on kernels
+# that report this.
 start_es_trace() {
     events="ext4:ext4_es_shrink ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit"
     events+=${HOLDS:+ ext4:ext4_es_reclaim}

@@ -95,14 +95,14 @@ start_lock_stat() {
     echo 1 >/proc/sys/kernel/lock_stat
 }
 
-# stop_lock_stat: stores the counts in $E4R_RUN/lock_stat. Returns false in other variants than lockstat.
+# stop_lock_stat: stores the counts in $E4R_RUN/lock_stat. Returns false in variants other than lockstat.
 stop_lock_stat() {
     [ -e $lock_stat ] || return 1
     echo 0 >/proc/sys/kernel/lock_stat
     cat $lock_stat >"$E4R_RUN/lock_stat"
 }
 
-# Records waits for locks as figures. Does nothing in other variants than lockstat.
+# Records waits for locks as figures. Does nothing in variants other than lockstat.
 lock_figures() {
     stop_lock_stat || return 0
     sums_of_locks "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Runs in the second guest of the nfs-* jobs: knfsd exports an ext4 until a file `stop` appears. The job requests an
-# action by creating a file with one of these names:
+# Runs in the second guest of the nfs-* jobs: knfsd exports an ext4 file system until a file named `stop` appears. The
+# job requests an action by creating a file with one of these names:
 #   restart    nfsd ends and starts again two seconds later
-#   crash      nfsd does the same, but before it starts, the file system loses everything that is not on its disk
+#   crash      nfsd does the same, but before it starts again, the file system loses everything that is not on disk
 # With SERVER_TRACE=1, the guest leaves a trace of nfsd's disk requests in the run's directory.
 # shellcheck source=kernel/lab/guest/nfs.sh
 . "$LAB/guest/nfs.sh"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2153
 # Functions for an NFS server and client in guests. Jobs and nfs-server.sh source this file after lib.sh.
-#   SERVER_DISK=ubd      the exported ext4 is on the disk itself, or on
-#     delay              dm-delay on the disk, which takes SERVER_MS=20 per request
-#     flush              dm-delay on the disk, which takes SERVER_MS=20 per cache flush and no time otherwise
+#   SERVER_DISK=ubd      the exported ext4 file system is on the disk itself
+#     delay              it is on a dm-delay device that takes SERVER_MS=20 per request
+#     flush              it is on a dm-delay device that takes SERVER_MS=20 per cache flush, and no time otherwise
 #   WSIZE=256K           largest transfer that the server allows, and thus that the client uses
 #   VERS=4.2             NFS version of the mount (3 is mounted with nolock)
 #   MOUNT=               more mount options
@@ -13,7 +13,8 @@ server_address=192.168.7.1
 client_address=192.168.7.2
 export_dir=/mnt/fs
 mount_dir=/mnt/nfs
-# The prefix of commands that run on the client's side of the network, if the client is in the same guest.
+# A prefix for commands that must run on the client's side of the network. It is empty unless the client is in the same
+# guest as the server.
 client_side=()
 
 # network ADDRESS: sets up this guest's network.
@@ -25,7 +26,7 @@ network() {
     ip link set eth0 up
 }
 
-# slow_link DEVICE: makes netem limit the device to the rate and delay above.
+# slow_link DEVICE: makes netem limit the device to the rate RATE and the delay LINK_MS.
 slow_link() {
     local delay=()
     [ "${LINK_MS:-0}" = 0 ] || delay=(delay "${LINK_MS}ms")
@@ -159,8 +160,8 @@ ask() {
     await "$E4R_RUN/peer/did-$1" "${2:-60}"
 }
 
-# Prints how many WRITEs and COMMITs the mount has sent, the counters that the series adds, and the number of
-# retransmitted TCP segments.
+# Prints the number of WRITEs and COMMITs that the mount has sent, the counters that the series nfs-eager adds, and the
+# number of retransmitted TCP segments.
 op_counts() {
     awk -v dir="$mount_dir" '
         $1 == "device" { mine = $5 == dir }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # Runs the operations of `e4replay age` on a mounted file system (kernel/lab/age.sh).
 #   STEP=prepare   makes FILES empty files in DIRS directories, and writes their inode numbers to `slots`
-#   STEP=run       runs SCRIPT with nodelalloc; loads every buddy first; only the script causes commits
+#   STEP=run       loads every buddy, then runs SCRIPT with nodelalloc; only SCRIPT causes commits
 # timeout: 900
 if [ "$STEP" = prepare ]; then
     mount_disk noinit_itable

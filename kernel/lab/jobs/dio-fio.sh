@@ -9,7 +9,7 @@
 #   QUEUE=2048       requests that the disk handles at a time
 #   RW=write         fio's rw: write or randwrite
 #   SIZE=256m        size of the file
-#   LAY=1m           bytes per write when the job first makes the file
+#   LAY=1m           bytes per write while the job creates the file
 # mem: 3G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh

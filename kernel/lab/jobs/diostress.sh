@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: many concurrent direct writes of any size, even smaller than a block, together with all other operations
-# that change a file. Every sector is compared with a model, also after a remount, and e2fsck must find nothing. The
-# configurations 1k, 2k and 4k have blocks of this size. The others have nodelalloc, a file without extents, clusters of
-# 16 blocks, several files at once, a disk that refuses some sectors, and a disk that handles one request at a time
-# (-queue). In the configurations -tail, a single thread writes to that last disk, at the end of the file.
+# Correctness: many concurrent direct writes of any size, including writes smaller than a block, run together with all
+# other operations that change a file. Every sector is compared with a model, also after a remount, and e2fsck must find
+# nothing. The name of a configuration begins with its block size. A suffix means: -nodelalloc, this mount option;
+# -indirect, a file without extents; -bigalloc, clusters of 16 blocks; -files, several files at once; -errors, a disk
+# that refuses some sectors; -queue, a disk that handles one request at a time; -tail, such a disk and a single thread,
+# which writes at the end of the file.
 #   SECONDS_EACH=16      seconds per configuration; a -tail configuration takes half of this time
 #   CONFIGS="1k 4k"      configurations among 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-errors
 #                        4k-queue 1k-tail 2k-tail 4k-tail (default: all)
@@ -72,7 +73,7 @@ stress 1k 128 defaults -b 1024
 stress 2k 128 defaults -b 2048
 stress 4k 128 defaults -b 4096
 # Without delayed allocation, the first store to a page allocates a block that is not marked unwritten (6.1
-# ext4_page_mkwrite(), ext4_should_dioread_nolock()), so a concurrent direct read sees old data of the disk.
+# ext4_page_mkwrite(), ext4_should_dioread_nolock()). A concurrent direct read can then see old data of the disk.
 more="$ARGS --exposing 1"
 stress 4k-nodelalloc 128 nodelalloc -b 4096
 more=$ARGS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: memory pressure with many delayed entries. The job reads fragmented files one after the other. Another file
-# meanwhile has many delayed entries: every second block of it has been written but not written back.
+# Figures: memory pressure with many delayed entries. The job reads fragmented files one after the other. Meanwhile,
+# another file has many delayed entries, because every second block of it has been written but not written back.
 #   FILES=40 BLOCKS=2000   files to read, and fragments of each
 #   DELAYED=30000          delayed entries, each with a dirty page
 #   ROUNDS=3               number of times that all files are read

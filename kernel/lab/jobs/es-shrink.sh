@@ -3,14 +3,14 @@
 # Figures: how many entries the extent status shrinker visits and how many it reclaims, if most entries are delayed and
 # must be kept.
 #   FILES=1 BLOCKS=131072    files, and delayed entries in each
-#   HOLES=997                reclaimable entries in each file, evenly spaced, that were not looked up since
-#                            their creation. Or "all": one entry for the hole between any two delayed entries;
-#                            the writes have looked these up
+#   HOLES=997                reclaimable entries in each file, evenly spaced, that have not been looked up since
+#                            their creation. Or "all": a reclaimable entry for every hole between two delayed
+#                            entries; the writes have looked these entries up
 #   PASSES=6                 number of times that 2 is written to drop_caches
 #   HOLDS=1                  also measure how long an inode's lock is held, on kernels that report it
-# The number of visited entries is nr_visited of the event ext4_es_shrink, if the kernel has it. Stock does not report
-# it, so there the job adds up nr_to_scan of the calls: each call visits that many entries as long as more entries
-# exist. visit_ns is the median over the calls. reclaim_ns is visit_ns times the visits per reclaimed entry.
+# The number of visited entries is nr_visited of the event ext4_es_shrink, if the kernel has it. On stock, the job adds
+# up nr_to_scan of the calls instead: each call visits that many entries as long as more entries exist. visit_ns is the
+# median over the calls. reclaim_ns is visit_ns times the visits per reclaimed entry.
 # image: plain-4g
 # mem: 2500M
 # timeout: 600

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: how long the extent status shrinker holds the lock of the list of inodes, and how long others wait for it.
-# The first file on the list has many entries to reclaim. FILES inodes that the shrinker skips each time follow it.
-# Needs two CPUs (--target qemu). Most figures need --variant lockstat.
+# Figures: how long the extent status shrinker holds the lock of the list of inodes, and how long other tasks wait for
+# this lock. The first file on the list has many entries to reclaim. After it come FILES inodes that the shrinker skips
+# in each call. Needs two CPUs (--target qemu). Most figures need --variant lockstat.
 #   FILES=8000      precached inodes
 #   BLOCKS=32768    fragments of the first file
 # image: plain-4g

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Checks the results of ext4's KUnit tests, which ran while this kernel booted. Fails if a suite of $SUITES is missing
-# or incomplete. A failed test fails the job as trouble in the kernel log. SUITES defaults to the suites of 6.1 with all
-# series. 7.3 has ext4_inode_test and ext4_mballoc_test. The series dio-overwrite adds ext4_dio_test, and es-shrinker
-# adds ext4_es_test.
+# Checks the results of ext4's KUnit tests, which ran while this kernel booted. Fails if a suite in $SUITES is missing
+# or incomplete. If a test fails, its line in the kernel log counts as trouble, so the job fails. SUITES defaults to the
+# suites of 6.1 with all series. 7.3 has ext4_inode_test and ext4_mballoc_test. The series dio-overwrite adds
+# ext4_dio_test, and es-shrinker adds ext4_es_test.
 # variant: kunit
 # timeout: 120
 log=$(dmesg | sed 's/^\[[^]]*\] //')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: lazyinit_done and lazyinit_left agree with the group descriptors: at mount (read-only, after a journal
-# replay), while groups are initialized, after remounts, after a change by another program, and after the file system
-# has grown.
+# Correctness: lazyinit_done and lazyinit_left agree with the group descriptors. This is checked at mount (read-only,
+# after a journal replay), while groups are initialized, after remounts, after a change by another program, and after
+# the file system has grown.
 # image: plain-1g
 # mem: 2G
 # timeout: 300
@@ -61,8 +61,8 @@ group=$(dumpe2fs "$DISK" 2>/dev/null |
     sed -n 's/^Group \([0-9]*\): .* \[INODE_UNINIT, BLOCK_UNINIT, ITABLE_ZEROED\].*/\1/p' | head -1)
 printf 'set_bg %s\n' "$group flags 3" "$group checksum calc" >"$TMPDIR/debugfs"
 debugfs -w -f "$TMPDIR/debugfs" "$DISK"
-# The kernel does not notice that change if it maintains a count (the series for 6.1). The series for 7.3 counts the
-# groups on each read.
+# A kernel that maintains a count (the series for 6.1) does not notice that change. The series for 7.3 counts the groups
+# on each read.
 if has_lazy state; then expect "left before the remount" "$(lazy left)" "$before"; fi
 mount -o remount,rw,noinit_itable "$FS"
 expect_counts "after another program"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: the time that the lazyinit thread takes for all groups on an idle system, and the number of cache flushes.
-# Uses the same disk and the same stopped clock as lazyinit-postmark. Runs on any kernel.
+# Figures: the time that the lazyinit thread takes for all groups on an idle system, and the number of cache flushes. As
+# in lazyinit-postmark, the disk is null_blk, and the clock stands still while the guest computes. Runs on any kernel.
 #   MULT=10              multiplier of the wait between groups
 #   CACHE=none           none, null_blk or loop, as for lazyinit-postmark
 #   BARRIER=1            the mount option barrier: 1 or 0

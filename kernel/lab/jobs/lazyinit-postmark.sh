@@ -43,7 +43,7 @@ run_stream() {
 make_lazy -b 4096 -g 8192 -i 4096
 options=barrier=${BARRIER:-1}
 if [ "${FOREGROUND:=postmark}" = postmark ]; then
-    # With sync, every change is on the disk before the call returns; postmark itself never waits for writes.
+    # Postmark itself never waits for writes. With sync, every change is on the disk before the call returns.
     options+=,sync
 fi
 mount -o "$options,noinit_itable" "$DISK" "$FS"
@@ -52,7 +52,7 @@ if [ "$FOREGROUND" = stream ]; then
     sync
 fi
 mount -o "remount,${LAZY:-init_itable=10}" "$FS"
-# The thread starts after up to five seconds. Wait equally long without a thread.
+# The thread starts after up to five seconds. To keep runs comparable, also wait if there is no thread.
 sleep 6
 echo mono >"$TRACING/trace_clock"
 : >"$TRACING/trace"
@@ -75,7 +75,7 @@ if [ "$FOREGROUND" = postmark ]; then
 fi
 figure flushes "$flushed"
 figure groups_zeroed "$(zeroed_on_disk)"
-# Records how many groups were initialized in the measured time, and which share of that time they took (64 requests
+# Records how many groups were initialized in the measured time, and what percentage of that time they took (64 requests
 # each).
 figure groups_meanwhile "$groups_meanwhile"
 figure tables_share_percent "$(awk -v n="$groups_meanwhile" -v ns=$((ended - started)) \

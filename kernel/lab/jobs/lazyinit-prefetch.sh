@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a pause also stops read-ahead of block bitmaps, even on a file system with nothing to initialize. It does
-# so before the first bitmap and half-way through.
+# Correctness: a pause also stops read-ahead of block bitmaps, even on a file system with nothing to initialize. The job
+# pauses once before the first bitmap, and once half-way through.
 # base: 6.1
 # image: plain-1g
 # timeout: 300

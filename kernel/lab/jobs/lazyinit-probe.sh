@@ -146,8 +146,8 @@ size=64M make_lazy -b 1024
 initialize 1
 expect "tables written where nothing is discarded" "$zeroed" 0
 
-# While the file system is mounted, a disk that can discard, with the same contents, replaces its disk. Then the value 1
-# has no effect.
+# While the file system is mounted, its disk is replaced by one that has the same contents but supports discard. The
+# value 1 must then have no effect.
 size=64M make_lazy -b 1024
 dmsetup create turned --table "0 131072 linear $no_discard 0"
 DISK=/dev/dm-0

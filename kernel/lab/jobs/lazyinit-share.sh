@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: for which share of the time the lazyinit thread keeps a disk busy, while the speed of the disk changes. Runs
-# on any kernel. The work on a group begins with the thread's first request (a block event), and ends with the event of
-# the group itself, which comes after the last request. The share is the duration of this work divided by the time from
-# one group to the next.
+# Figures: how much of the time the lazyinit thread keeps a disk busy, while the speed of the disk changes. Runs on any
+# kernel. The work on a group begins with the thread's first request (a block event), and ends with the trace event of
+# the group, which comes after the last request. The share is the duration of this work divided by the time from one
+# group to the next.
 #   DELAYS="20 100 20"   milliseconds per write in each phase; "none": no dm-delay on the disk
 #   COUNT=25             groups per phase
 #   MULT=10              multiplier of the wait; the intended share is 1 / (MULT + 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: while files are made, knobs are changed and the file system is remounted, frozen and unmounted, at random
+# Correctness: while files are made, the job changes knobs, and remounts, freezes and unmounts the file system at random
 # moments. ROUNDS is the number of rounds, RUN_SEED the seed. The debug variant finds wrong locking.
 # image: plain-1g
 # timeout: 900

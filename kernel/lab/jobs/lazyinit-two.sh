@@ -40,8 +40,7 @@ for how in waits paused; do
     check_finished
     on_one
     expect_that "groups of the first one" "$(lazy "done")" -le 2
-    # Mounts the second file system again while the first is still mounted, and unmounts it while the thread works on
-    # it.
+    # Mounts the second file system again, and unmounts the first while groups of the second still wait for the thread.
     on_two
     make_lazy -b 1024
     mount -o init_itable=1000000 "$two" "$FS"

@@ -2,9 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: the kernel reads an unreadable block bitmap (dm-dust) and reports the error only once, not at every
 # allocation that prefetches the flex group. The other groups of the flex group are still initialized.
-#   BY=search   a search for blocks reads the bitmap. With BY=thread, the thread that reads bitmaps ahead after
-#               mount does. 7.3 searches lists, so its searches never read this bitmap: use --set BY=thread.
-# series: mballoc-cr1.5
+#   BY=search   a search for blocks reads the bitmap. BY=thread: the thread that reads bitmaps ahead after mount
+#               reads it. 7.3 searches lists, so its searches never read this bitmap: use --set BY=thread.
 # image: 4k-delalloc
 # timeout: 120
 # expected: EXT4-fs error .*: Cannot read block bitmap

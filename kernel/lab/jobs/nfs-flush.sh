@@ -8,9 +8,9 @@
 #   STREAM_S=60          seconds for which A writes
 #   BURST_MIB=1          amount that A writes in each quarter of a second
 #   LIMIT_S=25           the longest time that a call of B may take
-#   CALLS=dsync          the calls that B makes in turn: dsync, fsync, chmod, close (open, write and close). All but
-#                        dsync may wait for A on stock, too. none: B does nothing, and only one COMMIT may be in
-#                        flight
+#   CALLS=dsync          the calls that B makes in turn: dsync, fsync, chmod, close (open, write and close). Even on
+#                        stock, all of these except dsync may wait for A. none: B does nothing, and only one
+#                        COMMIT may be in flight
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server

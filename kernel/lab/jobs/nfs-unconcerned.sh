@@ -3,8 +3,9 @@
 # Correctness: write-behind does not affect writers that use O_SYNC or O_DIRECT, store through a mapping, write at
 # random places, or have a pNFS layout (the server has the export option pnfs). Write-behind must send none of their
 # data, and O_SYNC and O_DIRECT must need the same number of WRITEs and COMMITs as without it. On a kernel without
-# write-behind, the test uses write=eager. There O_DIRECT must need the same numbers, and O_SYNC one COMMIT per write().
-# The job then also records the counts of all kinds of writers as figures, for comparison with a stock kernel.
+# write-behind, the test compares write=eager with the default: O_DIRECT must need the same numbers, and O_SYNC must
+# need one COMMIT per write(). In this case, the job also records the counts of all kinds of writers as figures, for
+# comparison with a stock kernel.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server

@@ -95,7 +95,7 @@ export RESULT_BASE=$results
 export MKFS_OPTIONS="${MKFS:-}"
 export EXT_MOUNT_OPTIONS="${MOUNT:+-o $MOUNT}"
 TEXT
-# libdm makes the nodes of its devices itself.
+# Make libdm create the nodes of its devices itself.
 export DM_DISABLE_UDEV=1
 export HOST_OPTIONS=/mnt/local.config DIFF_LENGTH=20
 cd /mnt/xfstests || exit

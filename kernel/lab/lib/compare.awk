@@ -16,7 +16,7 @@ function sort(list, n,   i, j, t) {
             t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
         }
 }
-# Sorts the list, too.
+# Returns the median. Also sorts the list.
 function median(list, n) {
     sort(list, n)
     return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2

@@ -32,8 +32,8 @@ prepare_captures() {
     build_project e4replay
 }
 
-# policy_of_tree TREE: prints the policy that decides like the kernel of TREE, by the name in the JSON documents. Each
-# series that changes decisions needs a line here; all others decide like their base.
+# policy_of_tree TREE: prints the policy that decides like the kernel of TREE, under its name in the JSON documents. A
+# series that changes decisions needs a line here. All other series decide like their base.
 policy_of_tree() {
     case $1 in
     *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;

@@ -119,15 +119,15 @@ wait_guest() {
 
 # guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and decides whether it succeeded. The
 # caller sets DISKS (an array of files), NO_TRIM, MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be
-# in the log) and VARS (an array of NAME=VALUE for the job). In the guest, $DISKS has the names of all disks, and $DISK
-# the first name. Leaves these files in RUN: log, dmesg, kernel, figures and the job's output.
+# in the log) and VARS (an array of NAME=VALUE for the job). In the guest, $DISKS contains the names of all disks, and
+# $DISK is the first of them. Leaves these files in RUN: log, dmesg, kernel, figures and the job's output.
 guest() {
     start_guest "$@"
     end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"
 }
 
-# start_guest RUN TREE TARGET VARIANT JOB: does the first half of guest(): starts the guest. Leaves the files pid and
-# token in RUN.
+# start_guest RUN TREE TARGET VARIANT JOB: starts the guest, which is the first half of guest(). Leaves the files pid
+# and token in RUN.
 start_guest() {
     local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel i
     kernel=$(kernel_image "$tree" "$target" "$variant") || exit
@@ -136,7 +136,7 @@ start_guest() {
     local token="done-$RANDOM$RANDOM" prefix=/dev/ubd disks letters=abcdefgh
     [[ $target = uml* ]] || prefix=/dev/vd
     disks=$(for ((i = 0; i < ${#DISKS[@]}; ++i)); do echo "$prefix${letters:i:1}"; done | paste -sd' ')
-    # The job may choose another disk (null_blk).
+    # Variables for the job. DISK is only a default: the job may use another disk (null_blk).
     {
         printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" \
             BIN "$(programs_of "$target")" DISK "${prefix}a" DISKS "$disks"
@@ -154,7 +154,8 @@ start_guest() {
     echo "$!" >"$run/pid"
 }
 
-# end_of_guest RUN TREE TARGET VARIANT SECONDS: does the second half of guest(): waits for the guest and judges its run.
+# end_of_guest RUN TREE TARGET VARIANT SECONDS: waits for the guest and judges its run, which is the second half of
+# guest().
 end_of_guest() {
     local run=$1 pid
     pid=$(cat "$run/pid")

@@ -6,15 +6,15 @@
 #   # image: KIND      the start image, a kind of kinds.table (without this line: no disk)
 #   # disks: SIZE...   empty disks in place of an image, one for each SIZE; $DISKS has their names
 #   # series: TOPIC    the series that the kernel must have
-#   # base: N          the base that the kernel must have, such as 6.1: only its form of the series has the feature
+#   # base: N          the base that the kernel must have, such as 6.1, if the series for other bases lacks the feature
 #   # seed: N          seed of the start image (default: 1)
 #   # variant: V       variant of the kernel (default: plain)
-#   # config: nfs      an addition to the kernel's configuration (configs/nfs.config): variant V+nfs
+#   # config: nfs      an addition to the kernel's configuration (configs/nfs.config); the variant becomes V+nfs
 #   # set: NAME=VALUE ...   defaults for the job and its peer, overridden by --set
 #   # peer: NAME       guest/NAME.sh runs in a second guest, on a network with this one (lib/peer.sh)
 #   # peer-mem: SIZE, peer-disk: SIZE    memory and disk of the second guest (default: 512M, an empty disk of 4G)
 #   # mem: SIZE        memory of the guest
-#   # timeout: S       after S seconds, multiplied by patience(), the guest is killed and the job fails
+#   # timeout: S       the guest is killed and the job fails after S seconds, multiplied by patience()
 #   # append: ...      kernel arguments
 #   # expected: REGEX  trouble that the job causes on purpose: it must appear in the kernel log
 

@@ -34,8 +34,8 @@ kinds_of() {
     done
 }
 
-# lacking TREE WORD...: the words are mount options and knobs (NAME or NAME=VALUE). Prints the ones that the kernel of
-# TREE does not have.
+# lacking TREE WORD...: prints the mount options and knobs (NAME or NAME=VALUE) among the words that the kernel of TREE
+# does not have.
 lacking() {
     local word name ext4
     ext4=$(tree_of "$1")/fs/ext4
@@ -71,7 +71,7 @@ make_start_image() {
         return
     fi
     fill=$(kind_field "$1" fill)
-    # Without a fill, every group stays as mke2fs made it.
+    # Without a fill, every group stays as mke2fs has made it.
     # shellcheck disable=SC2086 # word splitting is intended
     "$(project_build)/test/support/make_fragmented" "$3" --size "$(kind_field "$1" size)" \
         --mke2fs "-t ext4 $(kind_field "$1" mke2fs)" --seed "$2" ${fill:---skip-percent 100}

@@ -88,7 +88,8 @@ start_switch() {
     done
 }
 
-# in_network COMMAND...: sets $guest_command to COMMAND, run in the switch's network namespace if there is a switch.
+# in_network COMMAND...: sets $guest_command to COMMAND. If there is a switch, the command runs in the switch's network
+# namespace.
 in_network() {
     guest_command=("$@")
     [ -z "${switch_pid:-}" ] ||

@@ -2,10 +2,11 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Reads kernel/series/BASE.series. Sourced after common.sh.
 #
-# A series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order of application; the patches are
+# A series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order of application. The patches are
 # git format-patch mails under kernel/patches/. A SERIES is a topic, several topics separated by commas, or "all". It is
 # for 6.1 unless it begins with the number of another base: "6.12-trace-inputs". A topic with the heading "# topic, on
-# OTHER,OTHER: ..." includes those topics. A topic with "# topic, not in all: ..." is applied only if it is named.
+# OTHER,OTHER: ..." also applies the topics OTHER. A topic with the heading "# topic, not in all: ..." is applied only
+# if it is named.
 
 patches_dir=${E4R_PATCHES:-$kernel_dir/patches}
 

@@ -95,8 +95,8 @@ all_tests() {
     done
 }
 
-# in_groups GROUP...: reads the lines of all_tests and prints the tests that are in one of the groups. "ext4/quick"
-# means the group quick of the directory ext4; "quick+punch" means tests that are in both groups.
+# in_groups GROUP...: reads the lines of all_tests, and prints the tests that are in at least one of the groups.
+# "ext4/quick" means the group quick of the directory ext4; "quick+punch" means tests that are in both groups.
 in_groups() {
     awk -v wanted="$*" '
         BEGIN { n = split(wanted, group, " ") }
@@ -163,8 +163,8 @@ mkfs_of() {
     esac
 }
 
-# log_words TARGET DMESG: prints "TEST LINE" for each line of trouble in a kernel log. TEST is the test that ran then.
-# Ignores ext4's messages about file systems that a test damages on purpose.
+# log_words TARGET DMESG: prints "TEST LINE" for each line of trouble in a kernel log. TEST is the test that was
+# running. Ignores ext4's messages about file systems that a test damages on purpose.
 log_words() {
     local trouble="$trouble"
     trouble="run fstests [a-z0-9]+/|${trouble/EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|/}"

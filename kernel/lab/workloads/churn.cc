@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Thread T does mixed operations on `files` files in DIRECTORY/cT: create, append, rewrite,
 // truncate, fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. The
-// program knows the correct contents of each file. It checks them at intervals and at the end.
-// `--manifest MANIFEST` stores them, so that `--check MANIFEST` can check them after a remount.
-// `--resume MANIFEST` continues with the files of an earlier run. `--fitrim LIST` also trims the
-// file system, at even intervals over the run. LIST has one item per FITRIM call, separated by
-// commas. An item is MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). `--mix` sets how often each
-// operation is chosen: basic, append, holes (more fallocate, punch, zero range and sparse writes),
-// direct, indirect (for files without extents), or wide (also mmap, xattrs, symbolic links,
-// directories, rename over a file, and writing to unlinked files).
+// program knows the correct contents of each file, and checks them at intervals and at the end.
+// `--manifest MANIFEST` stores the correct contents, so that `--check MANIFEST` can check the files
+// after a remount. `--resume MANIFEST` continues with the files of an earlier run. `--fitrim LIST`
+// also trims the file system, at even intervals over the run. LIST has one item per FITRIM call,
+// separated by commas. An item is MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). `--mix` sets
+// how often each operation is chosen: basic, append, holes (more fallocate, punch, zero range and
+// sparse writes), direct, indirect (for files without extents), or wide (also mmap, xattrs,
+// symbolic links, directories, rename over a file, and writing to unlinked files).
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ namespace {
 constexpr std::uint64_t kUnit = 512;  // the unit of all operations
 
 // Fills `out` with the contents of a unit: words computed from the unit's stamp and index. Stamp 0
-// means zeros, which were written or are a hole.
+// means that the unit reads as zeros, because zeros were written or because it is a hole.
 void paint(char* out, std::uint32_t stamp, std::uint64_t unit) {
   if (stamp == 0) {
     std::memset(out, 0, kUnit);
@@ -240,8 +240,8 @@ class Churn {
     });
   }
 
-  // Records the units that a write has written. Near ENOSPC, a write may stop within a unit; then
-  // the file is cut before this unit.
+  // Records the units that a write has written. Near ENOSPC, a write may stop within a unit. In
+  // that case, truncates the file so that it ends before this unit.
   void accept(File& file, std::uint64_t at, std::uint64_t bytes, std::uint32_t stamp) {
     const std::uint64_t units = bytes / kUnit;
     if (units > 0) note(file, at, units, stamp);
@@ -250,8 +250,8 @@ class Churn {
                  path(file));
   }
 
-  // Cuts the file at the unit `at`, because a call that failed with ENOSPC may have done part of
-  // its work without reporting it.
+  // Truncates the file to the unit `at`, because a call that failed with ENOSPC may have done part
+  // of its work without reporting it.
   void forget_from(File& file, std::uint64_t at) { resize(file, std::min(at, file.units())); }
 
   void put_direct(File& file) {
@@ -315,7 +315,7 @@ class Churn {
     const std::string old = path(file);
     const std::string old_name = file.name;
     file.name = std::to_string(next_name_++) + "-renamed";
-    // A rename can fail, because the directory may need another block.
+    // A rename can fail with ENOSPC, if the directory needs another block.
     if (!ok(rename(old.c_str(), path(file).c_str()), file)) file.name = old_name;
   }
 
@@ -335,7 +335,7 @@ class Churn {
     const std::uint64_t at = rng_.below(pages);
     const std::uint64_t count = std::min(rng_.between(1, 16), pages - at);
     with(file, [&](int fd) {
-      // If a page fault finds no space, the kernel kills the process. So reserve space first.
+      // If a page fault finds no space, the kernel kills the process. So reserve the space first.
       if (!ok(fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at * 4096),
                         static_cast<off_t>(count * 4096)),
               file))

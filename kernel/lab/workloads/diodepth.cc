@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Measures direct writes to one file, many in flight at a time. Each of --threads threads keeps
-// --depth writes of --size bytes in flight (Linux aio), in its own region of the file, and makes
-// --count writes. The number of writes, not the time, is fixed, because in some guests the clock
-// stands still while the program computes.
+// Measures direct writes to one file, with many in flight at a time. Each of --threads threads
+// keeps --depth writes of --size bytes in flight (Linux aio), in its own region of the file, and
+// makes --count writes. The number of writes is fixed instead of the time, because in some guests
+// the clock stands still while the program computes.
 //   --prepare written|fallocated|hole    the file's state before the run
 //             appended  the file grows; only with --threads 1
 //   --pattern seq       one write after the other, without gaps
@@ -57,7 +57,7 @@ int prepare(const std::string& path, const Setup& setup) {
   return fd;
 }
 
-// One thread's writes.
+// The writes of one thread.
 class Writer {
  public:
   Writer(int fd, const Setup& setup, std::uint64_t number)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fills the file system until ENOSPC and makes room again, `rounds` times. To fill it, creates
-// files of random sizes: some are written, some fallocated, some grown in small steps. To make
-// room, removes half of the files.
+// Fills the file system until ENOSPC and makes room again, `rounds` times. Fills it with files of
+// random sizes, some of them written, some fallocated, some grown in small steps. Makes room by
+// removing half of the files.
 #include <algorithm>
 
 #include "support.h"

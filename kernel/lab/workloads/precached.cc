@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Measures waits for the lock of the extent status shrinker's list of inodes. The program makes
-// `files` files and precaches their extents. The shrinker skips these files as long as it finds
-// others. While the shrinker works (one write to drop_caches), the program repeatedly creates and
-// removes the first reclaimable entry of another file, which puts the inode on the list and takes
-// it off again. Prints the times of the creations.
+// Measures waits for the lock of the extent status shrinker's list of inodes. Makes `files` files
+// and precaches their extents. The shrinker skips these files as long as it finds others. While the
+// shrinker works (started by one write to drop_caches), the program repeatedly creates and removes
+// the first reclaimable entry of another file. This puts the inode on the list and takes it off
+// again. Prints how long the creations took.
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   while (dropping) {
     lab::check(ftruncate(fd, 1 << 20), path);
     const lab::Stopwatch one;
-    lab::check(pread(fd, block, sizeof block, 8192), path);  // reading a hole makes the first entry
+    lab::check(pread(fd, block, sizeof block, 8192), path);  // reading a hole makes an entry
     took.push_back(one.seconds());
     lab::check(ftruncate(fd, 0), path);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Makes direct writes to one file of `mib` MiB at a steady rate: `rate` writes of `kib` KiB per
-// second. Never flushes the file. A late write does not delay the next one. Prints the times. The
-// measured time ends when the last write is due.
+// second. Never flushes the file. A late write does not shift the schedule of the later writes.
+// Prints how long the writes took. The measured time ends when the last write is due.
 #include <algorithm>
 
 #include "support.h"

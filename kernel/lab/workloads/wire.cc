@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A network between guests of Linux 7.3, which have no device for uml_switch. Every packet that a
-// guest sends goes to all others. Guests connect to the socket SOCKET (transport "bess" of User
-// Mode Linux's vector driver, Documentation/virt/uml/user_mode_linux_howto_v2.rst): a message is a
-// packet. A packet waits until the receiving guest takes it. From SIGUSR1 to SIGUSR2 the wire is
-// cut: packets are dropped. (They are not refused, because a guest that cannot send would do
-// nothing but retry.) Runs on the host, until its standard input ends.
+// Connects guests of Linux 7.3, which have no device for uml_switch, by a network. Every packet
+// that a guest sends goes to all other guests. Guests connect to the socket SOCKET with the
+// transport "bess" of User Mode Linux's vector driver
+// (Documentation/virt/uml/user_mode_linux_howto_v2.rst), where each message is a packet. A packet
+// waits until the receiving guest reads it. Between SIGUSR1 and SIGUSR2 the network is cut: packets
+// are dropped. (They are not refused, because a guest that cannot send would do nothing but retry.)
+// Runs on the host, until its standard input ends.
 //   wire SOCKET
 #include <poll.h>
 #include <sys/socket.h>
@@ -17,7 +18,7 @@
 
 namespace {
 
-constexpr int kQueue = 8 << 20;  // most bytes that may wait for a guest
+constexpr int kQueue = 8 << 20;  // limit of the bytes that wait for a guest
 constexpr int kAtOnce = 64;      // packets to forward from one guest before the next guest's turn
 
 volatile std::sig_atomic_t is_cut = 0;

@@ -18,8 +18,9 @@ struct Extent {
   std::uint64_t place;         // sector of the disk
 };
 
-// Writes the file back, and returns the extents below its last block. Blocks beyond the end of the
-// file disappear when an extending write fails.
+// Writes dirty data back, and returns the extents of the file. Leaves out the last block if the
+// file covers only part of it, and all blocks beyond the end of the file, because these disappear
+// when an extending write fails.
 std::vector<Extent> extents_of(const Target& target) {
   std::vector<char> memory(sizeof(fiemap) + kMostExtents * sizeof(fiemap_extent), 0);
   auto* map = reinterpret_cast<fiemap*>(memory.data());

@@ -9,8 +9,8 @@
 
 #include "model.h"
 
-// Ways to keep direct writes in flight: pwritev2 (one at a time), libaio and io_uring. libaio and
-// io_uring are used through system calls, without their libraries.
+// Ways to keep direct writes in flight: pwritev2 (one write at a time), libaio and io_uring. The
+// last two are used through system calls, without the libraries of these names.
 namespace dio {
 
 struct Target;

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Many concurrent direct writes of 512 bytes to 64 KiB, at any sector, from threads with pwritev2,
-// libaio and io_uring, to files of DIRECTORY. Other threads meanwhile punch, zero, allocate,
-// truncate, extend and read the files, write through the page cache, and store through a mapping. A
-// model knows the possible contents of each sector. All sectors are compared at the end of each
-// round, and some also during the round.
+// Makes many concurrent direct writes of 512 bytes to 64 KiB, at any sector, to files in DIRECTORY.
+// The writers are threads that use pwritev2, libaio or io_uring. Meanwhile, other threads punch,
+// zero, allocate, truncate, extend and read the files, write through the page cache, and store
+// through a mapping. A model knows the possible contents of each sector. All sectors are compared
+// with the model at the end of each round, and some also during the round.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N per thread
 //   --files N            number of files; each thread works on all of them
-//   --tails PERCENT      share of operations at the end of the file, while other operations extend
-//   it
+//   --tails PERCENT      share of operations at the end of the file, which other operations extend
 //   --bad-sectors FILE   null_blk's attribute "badblocks", used to make some sectors bad (only with
 //                        --changers 0: bad blocks must not be freed or enter the page cache)
 //   --exposing 1         permits a direct read to see old data of the disk in a page with a
-//   concurrent
-//                        store through a mapping (Linux without delayed allocation)
+//                        concurrent store through a mapping (Linux without delayed allocation)
 //   --patience SECONDS   the run fails if threads still wait this long after the end of --seconds
 //   --state FILE         stores the expected contents of the remaining files
 //   --verify-only FILE   after a remount, compares the files with the contents stored in FILE
 //   --self-test 1        tests the model with invented outcomes, in memory
-// For a failure, prints one line (expected contents, contents found, operations in flight). Then
-// exits with 1.
+// For each failure, prints a line with the expected contents, the contents found, and the
+// operations in flight, and exits with 1.
 #include <sys/statvfs.h>
 
 #include <algorithm>

@@ -69,10 +69,10 @@ void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
   if (result != 0) stress_.unexpected(*target_, "ftruncate", result);
 }
 
-// Extends a range to whole pages if it overlaps pages with mappings. The kernel loses a store
-// through a mapping if a block of the page, but not the whole page, was punched or zeroed before.
-// The reason is that the page stays writable, so the store does not allocate the block again (Linux
-// 6.1 ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
+// If a range overlaps pages that are mapped, extends it to whole pages. Otherwise, the kernel could
+// lose a store through a mapping: after a block of a page, but not the whole page, has been punched
+// or zeroed, the page stays writable, so a store does not allocate the block again (Linux 6.1
+// ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
 Range Changer::apart_from_mappings(Range range) const {
   const Model& model = *target_->model;
   if (model.sectors_per_block() >= kPageSectors || !range.meets(model.for_mappings())) return range;
@@ -96,8 +96,8 @@ void Changer::discard(lab::Rng& rng, Kind kind) {
     can_zero_ = false;
 }
 
-// Calls fallocate(). It does not change contents, so the operation claims nothing, and writes to
-// the same sectors continue.
+// Calls fallocate(). This does not change contents, so the operation claims no sectors, and writes
+// to the same sectors continue.
 void Changer::allocate(lab::Rng& rng) {
   const Range range = draw_range(rng, kMostRange);
   if (!can_fallocate_ || range.count == 0) return;

@@ -50,8 +50,8 @@ void Mapper::run(std::uint64_t ops) {
   mappings_.clear();
 }
 
-// Memory is faster than the disk, so without a pause this thread would end before the others have
-// begun.
+// Pauses before each operation. Memory is faster than the disk, so without pauses this thread would
+// end before the other threads have begun.
 void Mapper::one_op(lab::Rng& rng) {
   std::this_thread::sleep_for(std::chrono::microseconds(rng.below(4000)));
   const Mapping& mapping = *mappings_[rng.below(mappings_.size())];

@@ -239,8 +239,9 @@ bool Model::wrote_since(std::uint64_t seq, std::uint32_t sector, Token token) co
   return false;
 }
 
-// Returns whether the sector may be a mix of contents. A reader can see part of a store through a
-// mapping. The rest of the sector can be any contents that are possible at the same time.
+// Returns whether the sector may hold a mix of contents. A reader can see a store through a mapping
+// while it is half done. The rest of the sector then has any of the contents that are legal at that
+// time.
 bool Model::may_be_torn(const ReadWindow& window, std::uint32_t sector, const char* data) const {
   std::vector<Token> tokens = window.legal[sector - window.first];
   bool storing = window.storing[sector - window.first];
@@ -316,8 +317,9 @@ Violation Model::violation(std::uint32_t sector, const std::vector<Token>& legal
   return {sector, expected, name_of(found, file_, sector), around(sector, legal)};
 }
 
-// Describes the operations that were in flight together with the first expected operation, in the
-// sector's block or next to it. If zeros are expected, describes the last operations.
+// Describes the operations in the sector's block, or next to it, that were in flight at the same
+// time as the first of the expected operations. If only zeros are expected, describes the last
+// operations there.
 std::string Model::around(std::uint32_t sector, const std::vector<Token>& legal) const {
   constexpr std::size_t kMost = 8;
   std::uint64_t from = 0, to = clock_;

@@ -121,8 +121,8 @@ class Model {
   // to the rest of the block.
   [[nodiscard]] bool accepts(const Claimed& claimed, long result);
 
-  // Returns nothing if others have claimed one of the sectors, or if one is not below the file's
-  // size.
+  // Claims the sectors. Returns nothing if another operation has claimed one of them, or if one of
+  // them is beyond the end of the file.
   std::optional<Claimed> begin(const Claim& claim);
   // Claims `count` sectors that begin `gap` sectors after the end of the file, or after the end of
   // concurrent extensions. The claim also covers the last `back` sectors of the file, as a shared
@@ -131,11 +131,11 @@ class Model {
   // Claims an extension with zeros. Until it ends, no other extension is granted.
   std::optional<Claimed> begin_grow_alone(std::uint32_t owner, std::uint32_t count);
   std::optional<Claimed> begin_truncate(std::uint32_t owner, std::uint32_t size);
-  // `result` is the number of bytes that the system call returned, or -errno. If an operation moves
-  // no data, 0 means success.
+  // Releases the claim. `result` is the number of bytes that the system call returned, or -errno.
+  // For an operation that moves no data, 0 means success.
   void end(const Claimed& claimed, long result);
 
-  // `via` is mapping, buffered, or one of the direct engines.
+  // Begins a read. `via` is mapping, buffered, or one of the direct engines.
   [[nodiscard]] ReadWindow begin_read(std::uint32_t first, std::uint32_t count, Via via);
   // Compares the `bytes` bytes that were read with the contents that were legal during the read.
   std::optional<Violation> end_read(const ReadWindow& window, const char* data, long bytes);
@@ -143,7 +143,7 @@ class Model {
   std::optional<Violation> check(std::uint32_t first, const char* data, std::uint32_t count);
 
   [[nodiscard]] std::uint32_t size();
-  // Returns the number of sectors with several possible values.
+  // Returns the number of sectors for which several values are legal.
   [[nodiscard]] std::uint64_t ambiguous();
   // Sets the file's actual size after all operations have ended, and returns whether it is legal.
   // After a failed extension, any size up to the extension's end is legal.

@@ -139,8 +139,8 @@ void overlapping() {
   expect("ambiguous no more", bench.model.ambiguous() == 0);
 }
 
-// Two short writes begin and end during a long write. The second supersedes the first, but not the
-// long write.
+// Two short writes begin and end, one after the other, during a long write. The second supersedes
+// the first, but neither supersedes the long write.
 void long_one() {
   Bench bench;
   const Claimed slow = *bench.claim(0, 1, Mode::shared);
@@ -256,7 +256,7 @@ void reading() {
   expect("read: less than there is", bench.read_verdict(window, 1), "end of file");
 }
 
-// Pages for mappings, and reads during stores.
+// Tests pages that are reserved for mappings, and reads during stores to them.
 void mapping() {
   Bench bench;
   bench.model.keep_for_mappings({8, 16});
@@ -288,7 +288,7 @@ void mapping() {
          bench.read_verdict(bench.model.begin_read(8, 4, Via::sync), 4), "torn");
 }
 
-// A reader sees old contents of the disk in a page with a concurrent store.
+// Tests that a reader may see old contents of the disk only in a page with a concurrent store.
 void exposing() {
   Bench bench;
   bench.model.keep_for_mappings({8, 16});
@@ -321,7 +321,7 @@ void exposing() {
          later.count == 1 ? bench.read_verdict(direct, 16) : "x", "");
 }
 
-// The disk refuses some sectors: which results are correct?
+// Tests which results are legal if the disk refuses some sectors.
 void refusing() {
   Bench bench;
   const Claimed old = bench.written(8, 8);
@@ -352,7 +352,7 @@ void refusing() {
          bench.model.accepts(again, 4 * long{kSector}) && !bench.model.accepts(again, error));
 }
 
-// A half-done write is torn for every reader. Only a store may be half-done when a reader sees it.
+// A reader must never see a half-done write(). Only a store through a mapping may be half done.
 void half_written() {
   Bench bench;
   const Claimed old = bench.written(0, 2);

@@ -130,7 +130,7 @@ void Writer::cover(lab::Rng& rng) {
   if (!whole_first) add(rng, base, blocks * per_block, Mode::shared);
 }
 
-// Overwrites up to the last byte of the file.
+// Overwrites the end of the file, up to its last byte.
 void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
   Model& model = *target_->model;
   const std::uint32_t size = model.size();
@@ -151,9 +151,9 @@ void Writer::extend(lab::Rng& rng) {
 
 // Writes up to the end of the file, while another write extends the file in the same block. First
 // submits writes of whole blocks, so that both of these writes have to wait in the disk's queue. A
-// disk that sorts its queue handles requests in the order of their first sectors. So the extending
-// write sometimes begins a block earlier. Otherwise, if blocks have two sectors, such a disk would
-// never handle the extending write first.
+// disk that sorts its queue handles requests in the order of their first sectors. To make such a
+// disk handle the extending write first, even if a block has only two sectors, this write sometimes
+// begins a block earlier.
 void Writer::tail_burst(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -200,8 +200,8 @@ bool Writer::is_whole(const Claimed& claimed) const {
 }
 
 // Sets the contents and flags of a write, and divides its memory into one to three pieces of whole
-// sectors. The kernel's alignment rules apply to the memory as well as to the file offset, so whole
-// blocks usually get aligned memory.
+// sectors. Memory is usually aligned for writes of whole blocks, because the kernel's alignment
+// rules apply to the memory as well as to the file offset.
 void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
   const Claimed& claimed = io.claimed;
   const bool odd_memory = rng.percent(is_whole(claimed) ? 10 : 50);
@@ -238,7 +238,7 @@ void Writer::count_write(const Claimed& claimed, bool shared) {
   stress_.add(Count::bytes, claimed.count * kSector);
 }
 
-// Returns the next free Io; add() removes it from the list after a successful claim.
+// Returns the next free Io, and leaves it in the list. After a successful claim, add() removes it.
 Io* Writer::free_io() {
   while (free_.empty()) {
     flush();
