@@ -20,8 +20,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
 scenes=(stock patched series 6.12 7.3 ports code arm64)
-# The tests of the scene "series". Each is a function below. All but one test what a series claims; "tools" tests the
-# tools that take captures.
+# The tests of the scene "series". Each is a function below. "tools" tests the tools that take captures. Each of the
+# others tests what one series claims.
 proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite kernel/lab/workloads/diostress kernel/lab/workloads/diodepth.cc'
@@ -43,7 +43,7 @@ usage() {
     exit 2
 }
 
-# turn WHAT NAME...: prints the NAME whose turn it is.
+# turn WHAT NAME...: prints the NAME whose turn it is, according to $text.
 turn() {
     local names=("${@:2}")
     echo "${names[$(test/turn.sh "$1" "$text" ${#names[@]})]}"
@@ -241,8 +241,8 @@ patched() {
     step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 }
 
-# Checks that a stock kernel loses data beyond the end of a file (kernel/reports/dio-eof): diostress must fail for that
-# reason. If a kernel keeps the data, someone has fixed the bug, and the report should say so.
+# Checks that a stock kernel loses data beyond the end of a file (kernel/reports/dio-eof): diostress must fail for this
+# reason. If it does not fail, someone has fixed the bug in the kernel, and the report should say so.
 loses_data_behind_eof() {
     local report log
     if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
@@ -302,7 +302,7 @@ port() {
     dio-overwrite)
         step "polled writes up to the end of the file succeed" \
             "$lab" run kernel/reports/iomap-poll/iomap-poll.sh --kernel "$kernel"
-        # Runs without stores through mappings, because they make direct reads fail even on stock 7.3
+        # Runs without stores through mappings, because with such stores direct reads fail even on stock 7.3
         # (kernel/results/dio-overwrite.md).
         step "direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --set SECONDS_EACH=4 \
             --set "ARGS=--mappers 0"
