@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the BPF program of `e4replay record --events full`. clang compiles it for any kernel with
-# BTF, and the executable contains it.
+# Builds the BPF program of `e4replay record --events full`. One compilation by clang serves all
+# kernels that have BTF. The executable contains the compiled program.
 find_program(E4R_BPF_CLANG clang)
 pkg_check_modules(LIBBPF QUIET IMPORTED_TARGET libbpf)
 e4r_optional(BPF "`record --events full`" "clang, libbpf-dev"

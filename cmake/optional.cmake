@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4r_optional(NAME WHAT PACKAGES CONDITION...): declares a part of the build that needs the Debian
-# packages PACKAGES. E4R_<NAME> is AUTO (build it if CONDITION holds), ON (fail if it does not hold)
-# or OFF. Sets E4R_HAVE_<NAME>. If the part is left out, appends WHAT to the global property
-# E4R_LEFT_OUT.
+# e4r_optional(NAME WHAT PACKAGES CONDITION...): declares an optional part of the build, which needs
+# the Debian packages PACKAGES. E4R_<NAME> is AUTO (build the part if CONDITION holds), ON (fail if
+# CONDITION does not hold) or OFF. Sets E4R_HAVE_<NAME> to whether the part is built. If it is not,
+# appends WHAT to the global property E4R_LEFT_OUT.
 function(e4r_optional name what packages)
   set(E4R_${name} AUTO CACHE STRING "${what}: AUTO, ON or OFF")
   set_property(CACHE E4R_${name} PROPERTY STRINGS AUTO ON OFF)

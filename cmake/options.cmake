@@ -18,9 +18,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(e4r_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
 endif()
-# The layers are compiled once for the programs and for the shared library (src/library). Tools and
-# tests use the same flags, so that all targets can share precompiled headers. With hidden symbols
-# these flags do not slow a replay down (docs/design-tools.md).
+# The layers are compiled only once, for both the programs and the shared library (src/library).
+# Tools and tests use the same flags, so that all targets can share precompiled headers. With hidden
+# symbols, these flags do not slow a replay down (docs/design-tools.md).
 target_compile_options(e4r_options INTERFACE -fPIC -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 # These directories contain our headers and the generated ones.

@@ -30,8 +30,9 @@ function(e4r_use_precompiled target name)
   if(NOT TARGET ${name})
     return()
   endif()
-  # Boost's targets add preprocessor definitions. The precompiled headers and the files that use
-  # them must have the same definitions.
+  # Boost's targets add preprocessor definitions, and the precompiled headers must have the same
+  # definitions as the files that use them. So files that use Boost.JSON have their own precompiled
+  # headers.
   get_target_property(libraries ${target} LINK_LIBRARIES)
   if(TARGET ${name}_json AND "Boost::json" IN_LIST libraries)
     set(name ${name}_json)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A unity build compiles several files of a target together. This takes less than half of the time,
-# because a build spends most of its time on headers. Before version 3.29, CMake's own unity build
-# (CMAKE_UNITY_BUILD) includes files by absolute path, so a compiler cache cannot share objects
-# between checkouts.
+# A unity build compiles several files of a target together. It takes less than half of the time of
+# a normal build, which spends most of its time on headers. Before version 3.29, CMake's own unity
+# build (CMAKE_UNITY_BUILD) includes files by absolute path, so a compiler cache cannot share
+# objects between checkouts.
 option(E4R_UNITY "compile the files of a target together" ON)
 set(E4R_UNITY_FILES 12 CACHE STRING "how many files are compiled as one")
 
