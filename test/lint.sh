@@ -17,7 +17,7 @@ format() {
 }
 
 scripts() {
-    # Sourced scripts, such as the lab's jobs, name their shell in a comment.
+    # Sourced scripts, such as the lab's jobs, have no first line that names their shell, but a comment that does.
     git ls-files | grep -vE '^test/golden/.*/expect$|\.md$' | xargs grep -lE '^#!.*(bash|/sh)|^# shellcheck shell=' |
         xargs shellcheck -S warning
 }

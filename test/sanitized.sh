@@ -58,7 +58,7 @@ choice=()
 if [ "$part" != all ]; then
     echo "sanitized.sh: $preset, part $part of $parts"
     "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # only builds
-    # In a part, each suite may have one case less than its share.
+    # The cases of a suite are not always divisible by the number of parts, so a part may have one case of a suite less.
     floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
     # Do not exclude fixtures from any part, because ctest does not run a fixture that -E excludes.

@@ -91,7 +91,7 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
     ASSERT_TRUE(done.ok()) << done.error().message;
     if (i % 100 != 0) continue;
     for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
-    // Nodes of extent trees are in use as well.
+    // The clusters in use also include the nodes of extent trees.
     const std::uint64_t used = free - settled_free(ager.state());
     const std::uint64_t of_files = source.geometry.to_clusters(blocks_of(ager));
     ASSERT_GE(used, of_files);
@@ -166,8 +166,8 @@ TEST(Ager, GivesBackPreallocationsOfAFileThatWasClosedDirty) {
   ASSERT_TRUE(ager.apply({}).ok());
   EXPECT_FALSE(preallocated(12));
   EXPECT_TRUE(preallocated(13)) << "still open";
-  // The ager closes a file that it empties, so the data that is appended here goes to a closed
-  // file.
+  // The ager closes a file that it empties. So the data that is appended here goes to a file that
+  // is closed.
   for (const Operation& operation :
        std::vector<Operation>{{Kind::remove, 1}, {Kind::append, 1, 100'000}, {}})
     ASSERT_TRUE(ager.apply(operation).ok());
@@ -230,8 +230,8 @@ TEST(Ager, WritesFilesWithAnExtsizeAligned) {
   for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
 }
 
-// A device that gets no discards must keep space for every piece that was ever in use. The test
-// counts the blocks of these pieces, and the runs that discards would name.
+// Without discards, a device can never release a piece that was once in use, so it needs space for
+// all of them. The test counts the blocks of these pieces, and the runs that discards would name.
 TEST(EverUsed, CountsPiecesFromBlockZero) {
   state::Source source;  // no groups: nothing is in use
   source.geometry.blocks_count = 100;

@@ -80,8 +80,8 @@ TEST(ListedWorkload, RefusesWhatNoFileCanDo) {
   EXPECT_NE(read.error().message.find("more bytes than can be counted"), std::string::npos);
 }
 
-// The workload draws operations and writes a list of them. Running the list must lead to the same
-// decisions.
+// The workload draws operations and writes them to a list. Performing the operations of the list
+// must lead to the same decisions.
 TEST(ListedWorkload, DoesWhatWasWrittenDown) {
   test::ModelFs fs(test::model_shape("two_groups"));
   const state::Source& source = fs.source();

@@ -91,7 +91,7 @@ TEST(PunchWorkload, PunchesWhatFollowsTheLastHole) {
       // Round up to a whole block.
       sizes[operation.slot] =
           (operation.offset + operation.bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-      // The size determines the place of the next hole.
+      // An append changes the size, and the place of the next hole depends on the size.
       if (operation.offset > 0) ends[operation.slot] = UINT64_MAX;
     }
     if (operation.kind != Kind::punch) continue;
@@ -103,7 +103,7 @@ TEST(PunchWorkload, PunchesWhatFollowsTheLastHole) {
       ends[operation.slot] = UINT64_MAX;
       continue;
     }
-    // One unit of the file remains before the first hole, and two units between holes.
+    // The first hole begins one unit after the start of the file. Two units remain between holes.
     if (!ends.contains(operation.slot)) {
       EXPECT_EQ(operation.offset, profile.punch);
     } else if (ends[operation.slot] != UINT64_MAX) {

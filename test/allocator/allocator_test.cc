@@ -114,7 +114,7 @@ TEST_F(AllocatorTest, TheNearestLargeEnoughGroupPreallocationServes) {
 
 TEST_F(AllocatorTest, ABucketOfNineGivesItsSmallestBackUntilFiveAreLeft) {
   tunables.mb_group_prealloc = 40;
-  // each leaves 8 to 15 clusters
+  // Each request leaves 8 to 15 clusters of its preallocation.
   for (const std::uint32_t len : {27u, 32u, 25u, 30u, 28u, 31u, 26u, 29u})
     EXPECT_FALSE(ask(small_request(20 + len, len)).prealloc);
   EXPECT_EQ(bucket(0, 3), (Numbers{8, 9, 10, 11, 12, 13, 14, 15}));
@@ -169,9 +169,9 @@ struct PlaceCase {
   std::uint32_t asked, placed;
 };
 
-// The goal has 512 blocks, but the search finds only 100. They are placed at the goal's end, or
-// else at the goal's start, or else at the request's start. The first of these places at which they
-// cover the request is used.
+// The goal has 512 blocks, but the search finds only 100. The allocator can place them at the
+// goal's end, at the goal's start, or at the request's start. It tries these places in this order,
+// and uses the first place at which the blocks cover the request.
 TEST_F(AllocatorTest, AShortFindIsPlacedInTheGoal) {
   for (const PlaceCase& c : {PlaceCase{0, 0},
                              {92, 0},
@@ -258,7 +258,7 @@ TEST_F(AllocatorTest, GoalOnlyMeansNowhereElse) {
   EXPECT_TRUE(ask(at_goal(10, 4096 + 334, mb::hint_goal_only)).success);
 }
 
-// 6.1 serves a request with EXT4_MB_HINT_GOAL_ONLY from a preallocation at any place. 6.4 and later
+// For a request with EXT4_MB_HINT_GOAL_ONLY, 6.1 uses a preallocation at any place. 6.4 and later
 // use the preallocation only if it is at the request's goal.
 TEST_F(AllocatorTest, AGoalThatMustBeMetMayPassThePreallocationOver) {
   for (const auto& [policy, passes] :
@@ -349,7 +349,7 @@ TEST_F(AllocatorTest, AllocatingInAGroupInitialisesItsBitmap) {
   EXPECT_EQ(rig->state.group(2).disk_free, before - 5);
 }
 
-// A guide that makes the allocator choose one result.
+// A guide that dictates the allocator's result.
 class Dictate : public allocator::Guide {
  public:
   Dictate(bool prealloc, const Extent& result) : choice_{prealloc, {}, result} {}

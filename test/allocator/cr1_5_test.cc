@@ -23,7 +23,7 @@ struct Cr15 : FullGroups {
     load_all(rig->state);
     return rig->allocator.allocate(data_request(20, len, 3 * kMiB));
   }
-  // Returns whether CR1.5 found nothing and restored the goal, and CR2 or CR3 then searched for the
+  // Returns whether CR1.5 found nothing and restored the goal, so that CR2 or CR3 searched for the
   // whole goal.
   [[nodiscard]] testing::AssertionResult went_on(const Decision& d) const {
     if (d.criterion == Criterion::cr1_5 || d.goal.len != kGoal ||
@@ -160,7 +160,8 @@ TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   }
 }
 
-// There is one list for each order of length. This goal is longer than any length on the last list.
+// Each list is for one order of the average free extent. This goal is longer than any average on
+// the last list.
 TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   tunables.mb_group_prealloc = 131072;
   tunables.mb_cr1_5_max_trim_order = 8;
@@ -246,8 +247,8 @@ TEST_F(Cr15, RestoresTheGoalBeforeCr2) {
   free_runs(fs, 6, 4, 30, 40);
   const Decision d = ask(8);
   EXPECT_TRUE(went_on(d));
-  // CR2 searches only groups that have as many free clusters as the whole goal. Only group 6 has so
-  // many.
+  // CR2 searches only groups with at least as many free clusters as the whole goal has. Group 6 is
+  // the only such group.
   EXPECT_EQ(d.result.group, 6u);
   EXPECT_EQ(counters()[Criterion::cr2].extents_scanned, 40u);
 }
@@ -335,7 +336,8 @@ struct Prefetch : testing::Test {
 TEST_F(Prefetch, LoadsTheWholeBatchUninitialisedGroupsIncluded) {
   fs.group(3).block_uninit = fs.group(5).block_uninit = fs.group(8).block_uninit = true;
   EXPECT_EQ(loaded_by("cr1.5"), "0 1 2 3 4 5 6 7 ");
-  // Linux 6.1 checks the descriptor of the group after the one to load.
+  // To decide whether to load a group, Linux 6.1 checks the descriptor of the next group by
+  // mistake.
   EXPECT_EQ(loaded_by("legacy"), "0 1 3 5 6 ");
 }
 
@@ -344,7 +346,7 @@ TEST_F(Prefetch, LoadsTheBatchEvenWhenItsBitmapsWereReadBefore) {
   EXPECT_EQ(loaded_by("legacy", true), "0 ");
 }
 
-// The search walks to the last group. Read-ahead reads flex groups of eight.
+// The search walks to the last group. Read-ahead reads flex groups, which have eight groups each.
 TEST_F(Prefetch, EveryBatchIsFinished) {
   for (std::uint32_t group = 0; group < 39; ++group) {
     fs.use(group, 0, 2048);

@@ -150,8 +150,8 @@ TEST(Discards, TheLastRunStaysInUseUntilTheNextCall) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// If the kernel allocates in a discarded range, the range must have become free again before. The
-// same follows from a free in the range, which only a wrong trace can have.
+// An allocation in a discarded range shows that the range had become free again. So does a free in
+// the range, but only a wrong trace contains such a free.
 TEST(Discards, WhatShowsThatARangeWasGivenBack) {
   Mounted fs;
   fs.take(0, 100, 100);
@@ -195,8 +195,8 @@ TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// A file system for FITRIM, mounted without discard. In group 0, clusters 4 to 9, 20 to 29 and all
-// from 1000 on are free.
+// A file system for FITRIM, mounted without discard. In group 0, these clusters are free: 4 to 9,
+// 20 to 29, and all from 1000 on.
 struct Trimmed : Mounted {
   explicit Trimmed(const char* policy = "legacy", bool journal = true, std::uint32_t bits = 0)
       : Mounted(policy, journal, bits) {

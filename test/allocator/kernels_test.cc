@@ -36,8 +36,8 @@ struct Kernels : FullGroups {
   }
 };
 
-// If a group leaves its class and returns, a list has it at the end, but a set has it at its old
-// place.
+// If a group leaves its class and returns, its new place depends on the kernel: a list has it at
+// the end, a set has it at its old place.
 TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   for (const std::uint32_t group : {3u, 7u, 12u}) free_runs(fs, group, 4, 600, 2);
   for (const auto& [policy, second] :
@@ -51,7 +51,7 @@ TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   }
 }
 
-// Up to 5.15.70, a search uses the tree even before the goal's group.
+// Up to 5.15.70, a search may take a group from the tree before it has tried the goal's group.
 TEST_F(Kernels, TheTreeMayBeAskedBeforeTheGoal) {
   tunables.mb_max_linear_groups = 0;
   free_runs(fs, 3, 4, 400, 1);
@@ -93,8 +93,8 @@ TEST_F(Kernels, TheIndexMayServeFilesWithoutExtentsAlone) {
   }
 }
 
-// After the last criterion has walked all groups, the kernel increments the criterion's number. So
-// a hit is counted for a number after the last criterion.
+// After the last criterion has walked all groups without success, the kernel increments the number
+// of the criterion. A hit is then counted under a number that belongs to no criterion.
 TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   free_runs(fs, 3, 4, 30, 1);
   free_runs(fs, 7, 4, 20, 1);
@@ -270,7 +270,8 @@ TEST_F(Kernels, ShortExtentsAreSteppedOverInTheFastCriteria) {
   start();
   const Decision d = ask(metadata_request(300, 0));
   EXPECT_EQ(d.criterion, Criterion::cr1);
-  // A free extent is examined in pieces. Each piece has as many buddy chunks as cover the goal.
+  // A free extent is examined in pieces. A piece consists of as many buddy chunks as are needed to
+  // cover the goal.
   EXPECT_EQ(counters()[Criterion::cr1].extents_scanned, d.found);
   EXPECT_GE(d.result.start, 100u);
   start("linux-6.1");
@@ -430,7 +431,7 @@ TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
 }
 
 // CR0 uses up mb_prefetch_limit, so CR1 reads nothing. 6.5 then finishes a wrong batch: it is as
-// long as CR0's batch, but has the groups before the one at which CR1 began.
+// long as CR0's batch, but it consists of the groups just before the one at which CR1 began.
 TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
   for (std::uint32_t group = 0; group < 20; ++group)
     group == 12 ? fs.free(group, 100, 600) : fs.free(group, 4, 1);
@@ -565,7 +566,7 @@ TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
        {"linux-5.15.0", "linux-5.15.71", "linux-5.15.113", "linux-5.15.154", "linux-5.15"})
     EXPECT_TRUE(fits(policy, "5.15.0-139-generic")) << policy;
   EXPECT_FALSE(fits("linux-6.1", "5.15.0-139-generic"));
-  // This vendor's release begins like an upstream release.
+  // This vendor's release has the form of an upstream release, so its upstream policy fits.
   EXPECT_TRUE(fits("linux-5.15", "5.15.0-200.131.27.el8uek.x86_64"));
   EXPECT_FALSE(fits("el8", "5.15.0-200.131.27.el8uek.x86_64"));
 }

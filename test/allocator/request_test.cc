@@ -396,7 +396,7 @@ TEST(ModeBySize, ClosedFilesThatEndHereGetNoPreallocation) {
   EXPECT_EQ(mode_by_size(g, t, last, unknown), Mode::stream);
 }
 
-// Kernels up to 5.10, and 5.15 up to 5.15.70, follow this rule.
+// Kernels up to 5.10, and 5.15 up to 5.15.70, preallocate nothing for small files that are closed.
 TEST(ModeBySize, OldKernelsGiveSmallClosedFilesWhatTheyAskFor) {
   const state::MountedGeometry g = geometry_of(12);
   const allocator::Tunables t;

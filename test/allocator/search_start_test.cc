@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests in which group searches begin: with rotalloc, as posted for Linux 6.18.6 in February 2026,
-// with its opposite (low-first), and with policies that spread searches by CPU or inode.
+// Tests where searches begin under three kinds of policies: rotalloc, as posted for Linux 6.18.6 in
+// February 2026; its opposite (low-first); and policies that spread searches by CPU or inode.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -189,7 +189,8 @@ TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
 }
 
 TEST(SpreadGroups, AreThoseOfTheKernel) {
-  // hash_32(number, 32), then reciprocal_scale() of the result.
+  // The expected numbers are hash_32(number, 32), scaled to the number of groups by
+  // reciprocal_scale().
   EXPECT_EQ(allocator::spread_groups(0, 1000), 0u);
   EXPECT_EQ(allocator::spread_groups(1, 1000), 1000ull * 0x61c88647 >> 32);
   EXPECT_EQ(allocator::spread_groups(2, 1000), 1000ull * 0xc3910c8e >> 32);

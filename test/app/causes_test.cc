@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests each rule on a capture for which it names a cause and on one for which it does not. If it
-// names a cause, the test also compares policies without this cause: most of the difference must
-// disappear.
+// Tests each rule on two captures: one for which the rule names a cause, and one for which it does
+// not. For the first, the test also compares policies that do not differ in this cause: most of the
+// difference must then have disappeared.
 #include "app/causes.h"
 
 #include <gtest/gtest.h>
@@ -71,8 +71,8 @@ class Compared {
   Comparison comparison_;
 };
 
-// Returns which fraction of a difference remains without a cause. The arguments are ratios, and the
-// fraction is that of their logarithms.
+// Returns the fraction of a difference that remains when a cause is removed. Both arguments are
+// ratios, and the fraction is computed from their logarithms.
 double left_of(double with, double without) {
   return std::abs(std::log(without)) / std::abs(std::log(with));
 }

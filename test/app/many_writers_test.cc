@@ -94,8 +94,8 @@ TEST(ManyWriters, APaceIsParsed) {
     EXPECT_FALSE(parse_think_scale(wrong).ok()) << wrong;
 }
 
-// A pace either replaces the recorded pauses or scales them. Each pause is random: it differs by up
-// to a half from what the pace says.
+// A pace either replaces the recorded pauses or scales them. In both cases each pause is random,
+// and differs by up to a half from the value that the pace gives.
 TEST(ManyWriters, PausesHaveThePace) {
   Thinking thinking;
   thinking.ns.assign(3000, 1000);
@@ -159,8 +159,8 @@ TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   EXPECT_TRUE(compare(spec, opened.inputs, opened.listener).ok());
 }
 
-// The model records the lock operations of frees only on request. The request does not change those
-// of allocations.
+// The model records the lock operations of frees only on request. The lock operations of
+// allocations are the same with and without this request.
 TEST(ManyWriters, AFreeHoldsTheGroupThatItFreesIn) {
   test::Opened opened("corpus/mail-1k-aged.e4c");
   replay::Session session = opened.session();

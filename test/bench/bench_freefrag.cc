@@ -91,8 +91,8 @@ struct Subject {
   std::string path;
 };
 
-// Measures the commands first. Otherwise memory that the library has allocated in this process
-// would count as theirs.
+// Measures the commands first. Otherwise their measured memory would include memory that the
+// library has allocated in this process.
 void declare_all(const std::vector<Subject>& subjects) {
   for (const auto& [size, path] : subjects) {
     declare_command("freefrag/" + size, {E4REPLAY, "freefrag", path});

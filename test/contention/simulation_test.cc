@@ -305,8 +305,8 @@ TEST(Contention, AFreeHoldsItsGroupBeforeTheRequest) {
   };
   all.request(0, 100, group(2), 10, 20, 30).after_free(free_of(5, 55), 60);
   EXPECT_EQ(simulate(all.work(), 1, 1).ns, 100u + 60 + 30);
-  // The second writer's free requests the lock of the same group at 120 and waits until 155. So
-  // this writer ends 35 later than it would alone.
+  // The second writer's free requests the lock of the same group at 120 and gets it at 155. So this
+  // writer ends 35 ns later than it would alone.
   all.request(1, 115, group(3), 0, 10, 10).after_free(free_of(5, 15), 20);
   const SimulationOutcome out = simulate(all.work(), 2, 2);
   EXPECT_EQ(out.requests, 2u);
@@ -407,7 +407,8 @@ TEST(Contention, WhoSearchedElsewhereMovesOnlyWhatItUses) {
   EXPECT_EQ(out.busy_ns, 3000u + 40 + (10 + 100) + (40 + 100));
 }
 
-// The second writer finds group 1 locked and is served in group 2, which only the first has used.
+// The second writer finds group 1 locked, so group 2 serves it. Only the first writer has used
+// group 2 before.
 TEST(Contention, WhoGoesToAnotherGroupHasThatOneMoved) {
   for (const bool used : {false, true}) {
     WorkOf all;

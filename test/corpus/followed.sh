@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks the captures of traces/corpus: they must be those of its MANIFEST, unchanged and small enough, and the model
-# must agree with each as far as the MANIFEST says.
+# Checks the captures of traces/corpus. They must be exactly the captures in its MANIFEST, unchanged and small enough.
+# For each, the model must agree with at least as many decisions as the MANIFEST states.
 #   followed.sh E4REPLAY CORPUS
 set -euo pipefail
 export LC_ALL=C

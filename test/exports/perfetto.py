@@ -118,7 +118,7 @@ class Timeline:
 
 
 def duration(row):
-    """A slice lasts for a model's steps, or for the recorded kernel's time to its answer (see the manual)."""
+    """A model's slice is as long as its steps, the recorded kernel's as long as its answer took (see the manual)."""
     if row["run"] == "0":
         return int(row["answered_after_ns"] or 0)
     return int(row["code_ns"] or 0) or int(row["groups_considered"]) + int(row["extents_examined"])

@@ -13,9 +13,9 @@
 //   answers to requests that were not made, print without end, or stop reading requests (deaf).
 // - random-N gives random answers with seed N. scribbles-N writes random data into the memory that
 //   it shares with its caller.
-// - full has no space. says-sizes prints the size and the writers of the inode of each request.
-//   says-races prints what each request met because others ran at the same time, and each partial
-//   commit; it serves streams.
+// - full has no space. says-sizes prints, for each request, the size of the inode and the number
+//   of its writers. says-races prints the facts of each request about concurrent operations, and
+//   each partial commit. It serves all requests as streams.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -80,8 +80,8 @@ TEST_F(GuestTest, TellsWhatTheKernelSaidBeforeItEnded) {
   EXPECT_FALSE(next.ok());
 }
 
-// The message names the place of a warning and its callers. The place has the file name of the
-// tree.
+// The message names the place of a warning and its callers. The kernel was built from
+// mballoc-tree.c, but the message has the name of the file in the tree, mballoc.c.
 TEST_F(GuestTest, AWarningIsToldWithItsPlace) {
   const auto guest = Guest::start(boot(kernel("warns")));
   ASSERT_TRUE(guest.ok()) << guest.error().message;

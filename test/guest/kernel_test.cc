@@ -234,7 +234,7 @@ TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
 }
 
-// A kernel in a guest has one CPU. It learns from the request what other CPUs did meanwhile.
+// A kernel in a guest has one CPU, so the request tells it what other CPUs did meanwhile.
 TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
   keep_consoles();
   {
@@ -269,7 +269,7 @@ TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
       << kept_consoles();
 }
 
-// Part of a commit may have returned its clusters when a request is decided.
+// A request may be decided when a commit has returned only part of its clusters.
 TEST_F(KernelTest, ReturnsPartsOfACommit) {
   keep_consoles();
   source_.geometry.journal = true;

@@ -8,7 +8,7 @@
 #     POLICY   the policy that models this kernel (`e4replay policies`)
 #     --seed   seed of the workload; default: 1
 #     --again  takes captures again even if they exist
-#     KIND     a kind of kernel/lab/kinds.table; default: those whose names begin with "discard" or "fitrim"
+#     KIND     a kind of kernel/lab/kinds.table; default: all kinds named "discard..." or "fitrim..."
 # Captures stay in $E4R_LAB/captures. Prints a line for each capture. Exit status 3 if any list differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"

@@ -6,7 +6,7 @@
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the policy that models this kernel (`e4replay policies`)
 #     --seed   seeds to use instead of those in kinds.table
-#     --target unless kinds are named, take the kinds whose guests have that target (default: uml)
+#     --target if no kinds are named, take those that are captured in guests of this target (default: uml)
 #     --longer run N times as many operations of churn, so that a capture has more decisions. Does not
 #              change fill, because the kernel's own writeback would then become a second writer
 #     --only-verify   takes no captures; uses those that exist

@@ -5,7 +5,8 @@
 # be the same. If the patched kernel itself recorded a capture, the code is also compared with the recorded decisions.
 #   test/guest/prove-series.sh [--mount OPTIONS] TREE POLICY [DIR]
 #     TREE     a tree with the patches (kernel/lab/lab apply SERIES)
-#     POLICY   a name in `e4replay policies`; captures of a kernel "VERSION+POLICY" count as its own
+#     POLICY   a name in `e4replay policies`; a capture was recorded by the patched kernel if its kernel in
+#              traces/MANIFEST is "VERSION+POLICY"
 #     OPTIONS  mount options, for a tree whose decisions depend on them; separated by ":"
 #     DIR      where to build (default: build/guest/POLICY)
 # Prints a table. Needs build/release/tools/e4replay, jq, and the tools to build kernels (tools/setup.sh lab).
@@ -48,8 +49,8 @@ row() {
     printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$@"
 }
 
-# against_policy NAME [COUNTERS]: replays the capture with both, and compares them. COUNTERS is a jq filter that selects
-# the counters of mb_stats to compare.
+# against_policy NAME [COUNTERS]: replays the capture with the policy and with the code, and compares the results.
+# COUNTERS is a jq filter that selects the counters of mb_stats to compare.
 against_policy() {
     local result=$dir/$1.json fields
     "$e4replay" replay "traces/$1.e4c" -p "$policy,$kernel" --first-difference --no-progress --force \

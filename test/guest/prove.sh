@@ -68,7 +68,7 @@ for name in $(names); do
         >"$log" || { cat "$log"; die "$name: the code decides otherwise than it did"; }
     grep -E '^(identical|mb_groups|mb_stats)' "$log" | sed "s/^/$name: /"
     count=$((count + 1))
-    # step_costs knows nothing of the second writer in fill-4k-enospc.
+    # step_costs cannot handle the second writer in fill-4k-enospc.
     [ "$name" != fill-4k-enospc ] || continue
     "$step_costs" "$kernel" $model "$image,$trace" >"$log" ||
         { cat "$log"; die "$name: the model locks other groups than the code"; }
@@ -76,8 +76,8 @@ for name in $(names); do
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
 
-# Several processes wrote in these captures. mb_groups may differ, because the cluster from which a search of a group
-# begins at the start is unknown.
+# Several processes wrote in these captures. mb_groups may differ, because a recording does not show at which cluster
+# the kernel's first search of a group begins.
 for name in $(recorded_captures | grep -x "storm-${version%.*}"); do
     "$e4replay" verify "traces/$name.e4c" -p "kernel:$kernel" --no-progress >"$log" || [ $? = 3 ] ||
         { cat "$log"; die "$name: cannot be decided"; }

@@ -58,7 +58,7 @@ for job in kernel/lab/jobs/*.sh; do
     done < <(sed '/^[^#]/,$d; /^# shellcheck/d' "$job" | tac | sed -nE '/^# [a-z][a-z-]*: /!q; s/^# ([a-z-]+): .*/\1/p')
 done
 
-# Make the series. A repository with one file takes the place of the one that `lab fetch` makes of Linux.
+# Make the series. A repository with one file replaces the repository that `lab fetch` would make of Linux.
 git init -q -b base build/lab/base
 git -C build/lab/base config user.name lab
 git -C build/lab/base config user.email lab@localhost

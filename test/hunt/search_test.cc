@@ -87,7 +87,7 @@ TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
 }
 
 // The score adds a tenth of a step per request to both sides. The printed figure does not include
-// it.
+// this addition.
 TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   Trial trial;
   trial.base.tally.requests = trial.with.tally.requests = 1000;

@@ -17,9 +17,9 @@ class HostileTables {
  public:
   HostileTables();
 
-  // Draws from the bytes one of the disks, damage to its superblock, descriptors, inode bitmaps and
-  // tables, whether the checksums are corrected, and commands. Runs each command by the same steps
-  // as the tool.
+  // Draws everything from the bytes: one of the disks, damage to its superblock, descriptors, inode
+  // bitmaps and tables, whether the checksums are corrected, and the commands. Runs each command by
+  // the same steps as the tool.
   //
   // Returns the fault: a refused command wrote something, a command wrote to a wrong place, or a
   // command reported success without doing its work. Returns "" if there was no fault. Any bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checks the file systems that mke2fs-lazy makes with the programs of e2fsprogs, and compares
-// bytes.
+// Checks the file systems that mke2fs-lazy makes. Uses the programs of e2fsprogs, and compares
+// bytes on the disk.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

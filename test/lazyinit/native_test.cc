@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests in which cases mke2fs or tune2fs is run to do the work, and with which options.
+// Tests when the work is left to mke2fs or tune2fs, and which options these programs then get.
 // e2fsprogs/test/both runs the real programs.
 #include "lazyinit/native.h"
 

@@ -149,7 +149,7 @@ TEST_F(MultipleMountProtection, IsKept) {
 }
 
 // The run is killed at its third sync: the first two write the MMP mark, and the third would be for
-// the tables. Only the user can know that the run has been killed, so the message asks the user to
+// the tables. No program can tell that the run has been killed, so the message asks the user to
 // clear the mark.
 TEST_F(MultipleMountProtection, StopsBesideAChecker) {
   const Outcome killed =

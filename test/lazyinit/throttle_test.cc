@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests paces, with a clock that advances only by sleeping.
+// Tests how a throttle keeps its pace, with a clock that advances only by sleeping.
 #include "lazyinit/throttle.h"
 
 #include <gtest/gtest.h>

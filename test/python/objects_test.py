@@ -17,7 +17,7 @@ SEALED = [of for of in vars(_e4replay).values() if isinstance(of, type) and of i
 
 
 class Empty(unittest.TestCase):
-    """There is no way to make an object without contents. Reading one crashed once."""
+    """No caller can make an object without contents. In an earlier version, reading such an object crashed."""
 
     def test_by_new(self):
         self.assertGreater(len(SEALED), 15)

@@ -79,8 +79,8 @@ wait_until_freezing() {
     done
     bad "no freeze after half a minute: $(cat delayed.out)"
 }
-# Waits until the file system is frozen: then the guard waits for the recorder. A blocked write would not prove that it
-# is frozen, because a slow file system also blocks writes.
+# Waits until the file system is frozen and the guard waits for the recorder. A blocked write would not prove that the
+# file system is frozen, because a slow file system also blocks writes.
 wait_until_frozen() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -166,7 +166,7 @@ else
     echo "not tried: delayed and killed freezes (needs strace)"
 fi
 
-# A recording must either keep the limit of the freeze or fail.
+# A recording must either keep the freeze within its limit or fail.
 for limit in 1ms 2ms 5ms 20ms; do
     rm -f limit.e4c
     status=0

@@ -73,7 +73,8 @@ TEST_F(Dictated, WhatTheModelWouldHaveChosenIsKept) {
   EXPECT_FALSE(own.prealloc);
 }
 
-// The trace says that a preallocation served the request, but the model does not have it.
+// According to the trace, a preallocation served the request, but the model does not have this
+// preallocation.
 TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   fs.free(3, 100, 50);
   start();
@@ -217,8 +218,8 @@ TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
   EXPECT_TRUE(d.inputs.passed_over.empty());
 }
 
-// The same result is not enough to conclude that a locked group was skipped. A search without the
-// group must reproduce every recorded fact.
+// If a search without the group gives the same result, this does not prove that the kernel skipped
+// the locked group. The search must reproduce every recorded fact.
 TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   const replay::Closing right = op.closing;
   const auto differ = [&](auto change) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests effects of frees beyond the return of clusters.
+// Tests the effects of frees other than the return of clusters.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -36,13 +36,14 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
     std::vector<ClusterRange> hidden;
     for (std::uint64_t n = 0; n < 1 + rng.below(2); ++n) {
       auto& run = runs[rng.below(runs.size())];
-      // Preallocations end at round numbers.
+      // A preallocation ends at a multiple of 64 here.
       const std::uint32_t len = (run.first / 64 + 1) * 64 - run.first;
       if (len > run.count || (!hidden.empty() && hidden.front().first == run.first)) continue;
       hidden.push_back({run.first, len});
     }
     const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
-    // The answer may be another place that gives the same counters. But there must be an answer.
+    // Another place may give the same counters, so it may be the answer. But there must be an
+    // answer.
     EXPECT_TRUE(out.explained) << "round " << round;
     EXPECT_EQ(out.not_found, 0u);
     if (hidden.empty()) continue;

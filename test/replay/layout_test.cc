@@ -234,7 +234,8 @@ TEST(FileWriters, EachRoundGivesEveryWriterOneFile) {
       }
     }
     EXPECT_EQ(assigned.of(13), 1 % writers) << "the first round is in order";
-    // Otherwise each writer would have inode numbers with one remainder.
+    // Rounds must begin with different writers. Otherwise the inode numbers of each writer would
+    // all have the same remainder.
     for (const unsigned count : first_of_round) EXPECT_LT(count, 200 / writers + 40) << writers;
   }
 }

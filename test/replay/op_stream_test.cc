@@ -39,9 +39,9 @@ struct Script {
     add(EventKind::mballoc_free, pid).result = {group, 5, 6, 0};
   }
 
-  // Returns the operations in short form: a<inode>, f<group>, l<group>, and so on.
   Geometry geometry = {
       .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
+  // Returns the operations in short form: a<inode>, f<group>, l<group>, and so on.
   std::string replayed(std::size_t batch = 1) {
     test::MemorySource source(events, batch);
     OpStream stream(source, geometry, false);
@@ -186,7 +186,7 @@ TEST(OpStream, WhenTheDeviceHasBeenToldOfARange) {
   EXPECT_EQ(s.replayed(), "t0/0/800 s0/0/2 s0/0/3 i20 e1 i21 s0/0/4 i22 e0 i23 i24 ");
 }
 
-// A real trace does not have so many threads that trim.
+// A real trace never has as many threads that trim as this one.
 TEST(OpStream, VeryManyThreadsThatTrimAreForgotten) {
   Script s;
   constexpr std::uint32_t kMost = 64;

@@ -75,7 +75,7 @@ class Writers {
     }
   }
 
-  // Returns two agreements: when following the trace, and in a free-running replay.
+  // Returns the agreement with the trace when following it, and in a free-running replay.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> follow() {
     replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
                             {});

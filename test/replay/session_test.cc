@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests how a session chooses the policy of the recorded kernel if several policies agree with the
-// trace.
+// If several policies agree with the trace, a session must choose one of them as the policy of the
+// recorded kernel. Tests which one it chooses.
 #include "replay/session.h"
 #include "replay/engine.h"
 
@@ -76,7 +76,8 @@ TEST(SessionFollows, SaysWhichPoliciesTheReleaseAllows) {
   EXPECT_EQ(allowed("6.12.0-1.el9_lustre.x86_64"), "");
 }
 
-// All kernels with lists decide this trace alike, so the release determines the policy.
+// All kernels with lists make the same decisions in this trace, so the release determines the
+// policy.
 TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
   for (const char* policy : {"linux-6.5", "linux-6.14"}) {
     Recorded lists(policy, 600);
@@ -106,7 +107,7 @@ struct Overlapping {
     const allocator::Decision decision = rig.allocator.allocate(open.request);
     writer.finish(open, decision);
   }
-  // Returns two agreements: when following the trace, and in a free-running replay.
+  // Returns the agreement with the trace when following it, and in a free-running replay.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> agreements() {
     replay::Session session(fs.source(), packed_trace(events, trace::Generation::v6_5), {});
     replay::Setup setup = {&rig.allocator.policy(), rig.tunables};

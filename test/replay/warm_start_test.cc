@@ -141,8 +141,8 @@ TEST(WarmStart, FindsTheOrderOfGroupsOnTheirLists) {
     }
   }
   EXPECT_GT(stirred_sum, sum - kSeeds);
-  // The mean would be 92.7 if groups that the decision itself has moved to another list were
-  // ignored.
+  // If groups that the decision itself has moved to another list were ignored, the mean would be
+  // only 92.7.
   EXPECT_GT(stirred_sum / kSeeds, 93.5);
 }
 
@@ -158,7 +158,7 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
                                free.push_back({start, end - start});
                              });
   ASSERT_EQ(free.size(), 1u);
-  MbGroup shown;  // says that no cluster is free, so all are hidden
+  MbGroup shown;  // shows no free cluster, so all are hidden
   shown.number = 1;
   std::array<trace::Event, 2> events;
   events[0].kind = trace::EventKind::mballoc_alloc;

@@ -105,7 +105,7 @@ TEST_F(KernelReview, ATimeOfOneThatDecidesOtherwiseIsTheMedianOfRunsInTurn) {
   EXPECT_TRUE(one.caveats.empty()) << one.caveats.front();
 }
 
-// If a clock ticks every 256 ns, 100 ns and 350 ns may differ by only one tick.
+// If a clock ticks every 256 ns, the difference between 100 ns and 350 ns may be only one tick.
 TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   const auto review = run("good", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;

@@ -17,7 +17,7 @@ using trace::EventKind;
 
 using Source = test::MemorySource;
 
-// Writes a trace as a kernel would whose shrinker decides like the model.
+// Writes the trace of a kernel whose shrinker decides like the model.
 class Recorder {
  public:
   explicit Recorder(const ReclaimModel& model) : model_(model) {

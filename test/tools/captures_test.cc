@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tests that what the commands print about a capture is true.
+// Tests that the commands print only true facts about a capture.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

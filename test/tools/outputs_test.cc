@@ -61,8 +61,9 @@ class OutputsCommand : public testing::Test {
     return link;
   }
 
-  // These two functions return every command with the option or operand that names an output: text
-  // outputs and images.
+  // The next two functions return each command that has an output, with the option or operand that
+  // names the output. The first is for outputs that are text, the second for images and other
+  // binary files.
   [[nodiscard]] std::vector<Words> text_outputs(const std::string& out) const {
     return {{"freefrag", image_, "--json", out},
             {"info", capture_, "--json", out},

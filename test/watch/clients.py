@@ -3,8 +3,8 @@
 """Clients of `e4replay watch --listen 127.0.0.1:PORT`.
 
   clients.py PORT polite     makes requests as Prometheus does, and requests for missing paths
-  clients.py PORT hostile    slow clients, half requests, huge headers, many connections, no reading;
-                             in between, a client with a proper request must get its answer
+  clients.py PORT hostile    sends slow and incomplete requests and huge headers, opens many connections, and does not
+                             read answers; meanwhile, a client with a proper request must get its answer
 """
 import socket
 import sys

@@ -73,7 +73,7 @@ trace::Event lost_at(const trace::Event& event) {
   return out;
 }
 
-// The follower's groups, as the kernel's would be shown.
+// Returns the follower's groups in the form in which a kernel shows its groups.
 std::vector<state::MbGroup> groups_of(const Follower& follower) {
   const state::FsState& state = follower.recorded().state();
   std::vector<state::MbGroup> out;

@@ -9,7 +9,8 @@ set -euo pipefail
 source "$(dirname "$0")/watch.sh"
 
 umount "$fs"
-# Use nodiscard, because a loop device turns discarded blocks into holes, and mke2fs would take these for zeroed tables.
+# Use nodiscard. Otherwise the loop device would turn the discarded blocks into holes, and mke2fs would take these holes
+# for zeroed tables.
 mke2fs -q -F -t ext4 -g 8192 -E nodiscard,lazy_itable_init=1 "$loop"
 groups=32
 

@@ -96,8 +96,8 @@ Shape draw_shape(Rng& rng) {
   if (rng.chance(1, 3)) s.tunables.push_back(fmt::format("mb_optimize_scan={}", rng.below(2)));
   if (rng.chance(1, 6)) {
     s.tunables.push_back(fmt::format("mb_stripe={}", some(rng, 256) + 1));
-    // Otherwise the kernel derives the value from mke2fs's stripe, and it can be too large for the
-    // kernel.
+    // Otherwise the kernel would derive the value from the stripe that mke2fs stores, and the
+    // result could be larger than the kernel permits.
     s.tunables.push_back(
         fmt::format("mb_group_prealloc={}", rng.between(1, std::min(clusters, 700u))));
   }

@@ -97,7 +97,7 @@ Result<Sides> sides_of(const Options& options) {
   return out;
 }
 
-// Keeps the image of the last shape, because most of the lives that are tried differ only in their
+// Keeps the image of the last shape for reuse, because most of the tried lives differ only in their
 // steps.
 class Holder {
  public:
@@ -171,7 +171,8 @@ void add(const Verdict& verdict, Verdict& all) {
   for (std::size_t i = 0; i < all.found_by.size(); ++i) all.found_by[i] += verdict.found_by[i];
 }
 
-// Formats the allocations by criterion: "CR0 12,000, CR1 ...". A free goal counts for CR0.
+// Formats the number of allocations by criterion: "CR0 12,000, CR1 ...". An allocation at its goal
+// counts for CR0.
 std::string by_criterion(const Verdict& all) {
   std::string out;
   for (std::size_t i = 0; i < all.found_by.size(); ++i)
