@@ -17,7 +17,7 @@ format() {
 }
 
 scripts() {
-    # Sourced scripts, such as the lab's jobs, have no first line that names their shell, but a comment that does.
+    # Sourced scripts, such as the lab's jobs, have no #! line. A comment names their shell instead.
     git ls-files | grep -vE '^test/golden/.*/expect$|\.md$' | xargs grep -lE '^#!.*(bash|/sh)|^# shellcheck shell=' |
         xargs shellcheck -S warning
 }

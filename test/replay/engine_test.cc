@@ -246,8 +246,9 @@ class EngineTest : public testing::TestWithParam<std::tuple<ModelShape, bool>> {
   [[nodiscard]] Script script(const char* policy, std::uint64_t seed, bool inputs = false) const {
     return {&named(policy), std::get<0>(GetParam()), seed, inputs, std::get<1>(GetParam())};
   }
-  // For each shape, only a fifth of the entries of a list is tested. Which fifth this is depends on
-  // the shape and the seed, so that each entry is tested with some shape.
+  // Returns whether this shape is tested with the entry of this index in a list. A shape is tested
+  // with a fifth of the entries, chosen by the shape and the seed, so that each entry is tested with
+  // some shape.
   [[nodiscard]] static bool is_tried_here(std::size_t index, std::uint64_t seed) {
     const std::string_view shape = std::get<0>(GetParam()).name;
     return is_tried(std::accumulate(shape.begin(), shape.end(), index + seed));
