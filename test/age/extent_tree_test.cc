@@ -108,7 +108,7 @@ TEST(ExtentTree, FreesEverythingOnceFromTheEnd) {
   }
 }
 
-// The file's blocks in a plain map, as a reference.
+// A plain map of the file's blocks, as a reference for the extent tree.
 class PlainFile {
  public:
   void insert(const ExtentTree::Mapped& mapped) {

@@ -17,7 +17,7 @@ using allocator::Request;
 using allocator::SizeStep;
 using mb::Criterion;
 
-// A request for a file with a given mode and size step.
+// Returns a request in stream mode, with the size step m4.
 Request stream_request(std::uint64_t ino, std::uint32_t logical, std::uint32_t len) {
   Request r = data_request(ino, len, 0);
   r.inputs_exact = false;
@@ -153,7 +153,7 @@ TEST_F(AllocatorTest, AUsedUpInodePreallocationGoes) {
 }
 
 TEST_F(AllocatorTest, TheLeastRecentlyUsedPreallocationsAreTrimmed) {
-  tunables.mb_max_inode_prealloc = 4;  // the kernel keeps up to six
+  tunables.mb_max_inode_prealloc = 4;  // so the kernel keeps up to six
   for (std::uint32_t part = 0; part < 6; ++part) (void)ask(stream_request(20, part * 512, 8));
   EXPECT_EQ(inode_list(20), (Numbers{2560, 2048, 1536, 1024, 512, 0}));
   (void)ask(stream_request(20, 10, 1));

@@ -17,7 +17,7 @@ using allocator::Decision;
 using mb::Criterion;
 
 struct Cr15 : FullGroups {
-  // Makes one request for `len` clusters with a goal of kGoal.
+  // Makes one request for `len` clusters. The length of its goal is kGoal.
   Decision ask(std::uint32_t len, std::string_view policy = "cr1.5") {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
@@ -64,7 +64,7 @@ TEST_F(Cr15, IsNotReachedWhenCr1Finds) {
 TEST_F(Cr15, NeverTrimsBelowTheRequest) {
   free_runs(fs, 3, 4, 150, 10);
   EXPECT_EQ(ask(100).criterion, Criterion::cr1_5);  // the goal is trimmed to 128, which covers 100
-  EXPECT_TRUE(went_on(ask(129)));                   // only 256 would cover 129
+  EXPECT_TRUE(went_on(ask(129)));                   // a goal that covers 129 would have 256
 }
 
 TEST_F(Cr15, TrimsAtMostSoManyOrders) {
@@ -371,10 +371,10 @@ struct Cr15Cold : testing::Test {
     free_runs(fs, group, 1300, 700, 1);
     fs.free(group, 4, 1996);
   }
-  // Requests blocks for a large file. The goal is the end of the last file, or in group 0 for the
-  // first file.
+  // Requests blocks for a large file. The goal is at the end of the previous large file. For the
+  // first one, it is in group 0.
   Decision ask() { return ask(3 * kMiB, 0); }
-  // Requests blocks for a small file with its own goal.
+  // Requests blocks for a small file. The goal is the beginning of the group.
   Decision ask_from(std::uint32_t group) { return ask(32 * kKiB, group); }
   Decision ask(std::uint64_t size, std::uint32_t goal) {
     if (!rig) rig.emplace("cr1.5", fs);

@@ -184,7 +184,7 @@ TEST(Normalize, StepThatMissesTheRequestIsInconsistent) {
 
 TEST(Normalize, BigallocCountsClusters) {
   Bench bench(geometry_of(10, 4));
-  // blocks 0 to 127, in clusters of 16 blocks
+  // The goal is blocks 0 to 127 of the file, counted in clusters of 16 blocks.
   const Normalized n = bench.run(32, 1, SizeStep::k128);
   EXPECT_EQ(n.goal.logical, 0u);
   EXPECT_EQ(n.goal.len, 8u);
@@ -213,7 +213,8 @@ TEST(Normalize, ADistantLeftNeighbourGivesNoGoal) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
   bench.request.left_logical = 520;
-  // The chunk is 512 to 1023. Blocks from 521 on are free.
+  // The chunk is blocks 512 to 1023 of the file. The left neighbour ends at block 520, so the goal
+  // begins at 521.
   const Normalized near = bench.run(700, 2, SizeStep::m4);
   EXPECT_EQ(near.goal.logical, 521u);
   EXPECT_EQ(near.goal.len, 503u);

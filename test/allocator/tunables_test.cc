@@ -118,8 +118,8 @@ TEST(Tunables, AMountLineIsHeldToTheSameLimits) {
   EXPECT_EQ(t.mb_stripe, 16u);
 }
 
-// This tests which tunables a policy declares. The conformance suite checks that all others have no
-// effect on it.
+// Tests which tunables a policy declares. The conformance suite checks that the other tunables have
+// no effect on the policy.
 TEST(Tunables, BelongToThePoliciesThatReadThem) {
   const auto reads = [](std::string_view policy, std::string_view name) {
     for (const TunableInfo& info : tunable_table())

@@ -28,7 +28,7 @@ namespace {
 
 using Figure = results::Cause::Figure;
 
-// A comparison of policies on a capture, with causes.
+// A comparison of policies on a capture, with the causes of their differences.
 class Compared {
  public:
   Compared(const std::string& capture, const std::vector<std::string_view>& policies,

@@ -247,7 +247,7 @@ TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
       asked.ino = ino;
       ASSERT_TRUE((*kernel)->allocate(asked, nullptr).success);
     };
-    ask(1, 13);  // continues at the goal from before the trace
+    ask(1, 13);  // continues at the stream goal that was set before the trace
     asked.inputs.passed_over.add(5);
     asked.inputs.passed_over.add(0);
     asked.inputs.passed_over.add(5);
@@ -255,11 +255,11 @@ TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
     allocator::HeldLocks held;
     held.set(3).set(127);
     asked.held = &held;
-    ask(2, 12);  // continues where the first search ended, as the kernel knows
+    ask(2, 12);  // needs no new goal: the kernel knows where the first search ended
     EXPECT_EQ((*kernel)->counters().groups_left, 3u);
     asked.held = nullptr;
     asked.inputs = {};
-    asked.inputs.goes_on_from = 1;  // when the second search had not yet ended
+    asked.inputs.goes_on_from = 1;  // the second search had not ended yet
     ask(3, 13);
   }
   EXPECT_NE(kept_consoles().find("inode 13: locked, stream goal 0/77\n"
@@ -287,11 +287,11 @@ TEST_F(KernelTest, ReturnsPartsOfACommit) {
     (*kernel)->begin_commit();
     free(30, 5012);  // in the next transaction
     (*kernel)->commit_until(15);
-    (*kernel)->commit_until(18);  // nothing more
+    (*kernel)->commit_until(18);  // returns no further clusters
     (*kernel)->commit_until(25);
     (*kernel)->end_commit();
     (*kernel)->commit_until(40);
-    ASSERT_TRUE((*kernel)->allocate(request(1), nullptr).success);  // waits for all of these
+    ASSERT_TRUE((*kernel)->allocate(request(1), nullptr).success);  // waits for all calls above
   }
   const std::string expected =
       "commit until group 0, cluster 5000\ncommit until group 0, cluster 5008\n";
@@ -331,7 +331,7 @@ TEST_F(KernelTest, WhoRunsAheadIsToldEachDecisionInItsTurn) {
   constexpr std::uint32_t kMany = 2500;  // more than can be in flight at once
   for (std::uint32_t i = 0; i < kMany; ++i) {
     EXPECT_FALSE((*kernel)->allocate(request(2), nullptr).success);
-    EXPECT_TRUE((*kernel)->free(0, 5000, 1, true));  // not checked
+    EXPECT_TRUE((*kernel)->free(0, 5000, 1, true));  // the fake kernel accepts any free
   }
   ASSERT_TRUE((*kernel)->finish().ok());
   ASSERT_EQ(blocks.size(), kMany);

@@ -40,7 +40,7 @@ names() {
 }
 
 # edited [LINE]: makes a tree of links to the files of the tree, except for mballoc.c. That file is a copy, with LINE
-# added to the function that decides. It is newer than everything built.
+# added to the function that decides. The copy is newer than all build products, so the kernel is built again.
 edited() {
     rm -rf "$dir/edited"
     mkdir -p "$dir/edited/fs/ext4"

@@ -16,7 +16,7 @@ using e4replay::Decision;
 using e4replay::Image;
 using e4replay::Request;
 
-// Tests the free space of a file system of 256 MiB with a journal and blocks of 4 KiB.
+// Tests allocators on a new file system of 256 MiB, which has a journal and blocks of 4 KiB.
 class LibraryAllocator : public testing::Test {
  protected:
   static void SetUpTestSuite() {

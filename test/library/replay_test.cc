@@ -222,7 +222,7 @@ TEST_F(LibraryReplay, TakesAPolicyOfTheProgram) {
   policy.rungs = ladder.size();
   const auto name = e4replay::add_policy(policy);
   ASSERT_TRUE(name.ok()) << name.error().message;
-  const auto again = e4replay::add_policy(policy);  // shares the name
+  const auto again = e4replay::add_policy(policy);  // another policy of the same name
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_NE(*name, *again);
   const auto report = replay(recording(), {.policies = {"legacy", *name}});

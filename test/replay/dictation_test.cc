@@ -155,7 +155,7 @@ struct LockedGroups : Dictated {
     for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
   }
 
-  std::vector<std::uint32_t> held;  // groups
+  std::vector<std::uint32_t> held;  // numbers of the locked groups
   allocator::Request request;
   allocator::Decision skipped;
   allocator::Counters kernels;

@@ -88,8 +88,8 @@ class Recording {
     return std::span(work_->events()).first(middle_);
   }
   [[nodiscard]] std::span<const trace::Event> whole() const { return work_->events(); }
-  [[nodiscard]] const ModelFiles& files() const { return files_; }  // in the middle
-  [[nodiscard]] const Bitmaps& in_use() const { return in_use_; }   // in the middle
+  [[nodiscard]] const ModelFiles& files() const { return files_; }  // in the middle of the run
+  [[nodiscard]] const Bitmaps& in_use() const { return in_use_; }   // in the middle of the run
   [[nodiscard]] const Bitmaps& final_bitmaps() const { return final_; }
   [[nodiscard]] const state::FsState& state() const { return *state_; }
   [[nodiscard]] const Workload& work() const { return *work_; }
@@ -247,8 +247,8 @@ class EngineTest : public testing::TestWithParam<std::tuple<ModelShape, bool>> {
     return {&named(policy), std::get<0>(GetParam()), seed, inputs, std::get<1>(GetParam())};
   }
   // Returns whether this shape is tested with the entry of this index in a list. A shape is tested
-  // with a fifth of the entries, chosen by the shape and the seed, so that each entry is tested with
-  // some shape.
+  // with a fifth of the entries, chosen by the shape and the seed, so that each entry is tested
+  // with some shape.
   [[nodiscard]] static bool is_tried_here(std::size_t index, std::uint64_t seed) {
     const std::string_view shape = std::get<0>(GetParam()).name;
     return is_tried(std::accumulate(shape.begin(), shape.end(), index + seed));

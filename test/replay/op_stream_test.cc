@@ -433,8 +433,8 @@ TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   }
 }
 
-// If an operation races with another thread in the allocator and also with inode work, it counts as
-// the first kind of race.
+// An operation may race with another thread's allocation and also with another thread's inode work.
+// It then counts as a race of the first kind.
 TEST(OpStream, AnInodeIsTheLeastOfRaces) {
   Script s;
   s.request(1, 20);

@@ -92,8 +92,8 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
 }
 
-// For each figure that the recorded kernel has, its value comes before those of the policies. A
-// trace does not contain the cost of single decisions.
+// For each figure that the recorded kernel has, its value comes before those of the policies. The
+// kernel has no costs of single decisions, because a trace does not contain them.
 TEST(Html, DataHoldsTheRecordedKernelFirst) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());
@@ -119,7 +119,8 @@ TEST(Html, DataHoldsTheRecordedKernelFirst) {
   EXPECT_EQ(headline(report), headline(make_report({"legacy", "cr1.5"})));
 }
 
-// Each frame has the complete cells that changed since the previous frame.
+// A frame has only the cells that have changed since the previous frame, each with all of its
+// numbers.
 TEST(Html, FramesHoldTheCellsThatChange) {
   ReplayReport report = make_report({"legacy"});
   report.start.free.space.groups.assign(2 * kMostCells, {10, 1});
@@ -133,7 +134,7 @@ TEST(Html, FramesHoldTheCellsThatChange) {
                              {"decision":9,"cells":[1],"free":[10],"runs":[3]}]])"));
 }
 
-// Cells combine several groups if there are many.
+// If there are many groups, each cell combines several of them.
 TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   ReplayReport report = make_report({"legacy"});
   report.start.free.space.groups.assign(2 * kMostCells + 1, {3, 1});

@@ -75,7 +75,8 @@ TEST(ReviewFigures, AreThoseOfBothSides) {
       ++worse;
       EXPECT_EQ(one.row->key, "extents_scanned");
     }
-    // These rows must not appear: models are not timed, and no search reached CR2.
+    // These rows must not appear: the time of decisions, because models are not timed, and hits of
+    // CR2, because no search reached it.
     EXPECT_FALSE(one.row->key.starts_with("decision_ns")) << one.row->key;
     EXPECT_NE(one.row->key, "hits/cr2");
     // For e4defrag, 10 extra extents in 1,000 blocks are 1 %, which gives a score of 8.

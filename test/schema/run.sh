@@ -11,8 +11,8 @@ trap 'rm -rf "$work"' EXIT
 rm -rf "$work/out/swept"
 python3 "$here/validate.py" "$root/docs/schema" "$work/out"
 
-# Validates a document by the command in docs/data.md. The schema refers to another file. A document of another kind
-# must be refused.
+# valid DOCUMENT: validates a document against the schema of replay by the command in docs/data.md. This tests that the
+# schema's reference to another file works, and that a document of another kind is refused.
 valid() {
     python3 -W ignore -m jsonschema --base-uri "file://$(realpath "$root/docs/schema")/" -i "$1" "$root/docs/schema/replay.schema.json" >"$work/valid" 2>&1
 }

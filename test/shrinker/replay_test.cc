@@ -187,7 +187,7 @@ TEST(ShrinkerReplay, ALookupThatLostItsEntryPutsItBack) {
   Recorder recorder(*find_model("round-robin"));
   for (std::uint64_t i = 0; i < 10; ++i) recorder.insert(11, {2 * i, 1, 0, es::delayed});
   recorder.insert(11, {100, 1, 50, es::written});
-  recorder.shrink(5);  // round-robin meets only delayed entries
+  recorder.shrink(5);  // round-robin visits only delayed entries
   recorder.look_up(11, {100, 1, 50, es::written});
   recorder.look_up(11, {100, 1, 50, es::written});
   Source source(recorder.events());

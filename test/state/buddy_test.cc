@@ -85,7 +85,7 @@ TEST(Buddy, ReportsTheFirstSplit) {
   OrderCounters counters{};
   count_chunks(counters, 6, 0, 128, 1);
   Buddy buddy(words, 128, 6);
-  // all of the first 32, then 5 of the next 32
+  // The call takes all of the first 32 clusters, and 5 of the next 32.
   const Buddy::Split split = buddy.take(0, 37, counters);
   EXPECT_EQ(split.tail, 5u);
   EXPECT_EQ(split.order, 5u);

@@ -100,7 +100,8 @@ TEST(FreeChunks, ChunksBeginAtMultiplesOfTheirSize) {
   EXPECT_EQ(scan.finish().chunks.count, (std::array<std::uint64_t, 3>{254, 14, 0}));
 }
 
-// With blocks of 4 KiB, both tools count from block 0.
+// With blocks of 4 KiB, freefrag and e2freefrag both count from block 0, so their counts must be
+// equal.
 TEST(FreeChunks, AreThoseOfE2freefrag) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -103,7 +103,7 @@ TEST(MbStats, ThoseThatATraceShows) {
             3u);  // the policy does not have this criterion, but the text does
   EXPECT_FALSE(known[mb::Criterion::cr1_5].hits);
   EXPECT_FALSE(known.breaks);
-  // Uncertain counters are left out.
+  // If some counts are uncertain, the counters that depend on them are left out.
   counts.nameless = counts.goals_hidden = 1;
   known = known_counters(legacy, counts);
   EXPECT_FALSE(known[mb::Criterion::cr0].hits);

@@ -9,7 +9,7 @@ namespace e4r::test {
 
 using Bytes = std::vector<unsigned char>;
 
-// These three functions throw std::runtime_error on failure.
+// The next three functions throw std::runtime_error on failure.
 [[nodiscard]] Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t count);
 void write_at(const std::string& path, std::uint64_t offset, const Bytes& bytes);
 // Returns the FNV-1a hash of the whole file. Holes count as zeros.

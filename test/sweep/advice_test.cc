@@ -167,7 +167,8 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
   EXPECT_EQ(advice.fewest, 2u);
   EXPECT_EQ(sweep_html(plan_, figures_, **find_metric("files/extents")).find(", fewest extents"),
             std::string::npos);
-  // Among points with equal extents, the cheapest is at the top of the table, not the first.
+  // Among points with equal extents, the cheapest one must be at the top of the table. It is not
+  // the first point.
   EXPECT_EQ(rank(plan_, figures_, **find_metric("files/extents"))[0].order,
             (std::vector<std::size_t>{2, 3, 1, 0}));
   for (std::size_t i = 0; i < 4; ++i) set_gone(i, 50);

@@ -71,8 +71,8 @@ struct Names {
 
 class Escapes : public testing::Test {
  protected:
-  // Makes these files. The label and mount options of the image, and the texts in the capture, are
-  // also hostile.
+  // Makes the files named by `names`. The label and mount options of the image, and the texts in
+  // the capture, are also hostile.
   void make(const Names& names) {
     make_image(names.image, 16u << 20, {"-t", "ext4", "-b", "1024"});
     const Outcome tuned = run(
@@ -92,7 +92,7 @@ class Escapes : public testing::Test {
     return "mballoc:\n\treqs: 1\n\t" + name + ": 3\n\t" + name + ":\n\t\thits: 4\n";
   }
 
-  // Every text in the trace is hostile.
+  // Writes a trace whose texts are all hostile.
   static void write_events(capture::CaptureWriter& writer) {
     auto trace = trace::open_trace_bytes(kRequests, "t");
     ASSERT_TRUE(trace.ok()) << trace.error().message;

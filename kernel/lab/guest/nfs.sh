@@ -95,7 +95,7 @@ nfsd_threads() {
     echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
 }
 
-# Switches the writeback timers on, which guest/init has switched off.
+# Switches on the writeback timers, which guest/init has switched off.
 writeback_as_usual() {
     echo 500 >/proc/sys/vm/dirty_writeback_centisecs
 }

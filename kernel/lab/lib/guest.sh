@@ -102,7 +102,7 @@ end_guest() {
     kill -KILL -- "-$pid" 2>/dev/null || true
 }
 
-# Waits for the guest, at most $2 seconds. Fails if the guest had to be killed.
+# wait_guest PID SECONDS: waits until the guest has ended. Kills it after SECONDS, and then fails.
 wait_guest() {
     local pid=$1 deadline=$((SECONDS + $2))
     while kill -0 "$pid" 2>/dev/null; do

@@ -50,7 +50,8 @@ void run(const std::string& directory, const std::string& script, std::uint64_t 
   std::uint64_t slot = 0, bytes = 0, done = 0;
   for (; file >> kind; ++done) {
     if (kind == 's') {
-      // The kernel reports a commit a moment before the freed blocks become available.
+      // Wait, because the kernel reports a commit a moment before the freed blocks become
+      // available.
       lab::check(syncfs(root), "syncfs");
       usleep(2000);
       continue;
