@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # Figures: the bytes that the lazyinit thread writes to an existing file system (--disk) between mount and unmount. The
-# job waits at least LIFE seconds, and until the thread has ended unless it is paused. Then it unmounts. Runs on any
-# kernel.
+# job waits at least LIFE seconds. Unless the thread is paused, the job also waits until the thread has ended. Then it
+# unmounts. Runs on any kernel.
 #   MOUNT=init_itable=0   mount options; with this default, the thread does not wait between groups
 #   CONTROL="probe=1"     NAME=VALUE words such as state=pause, written to lazyinit_NAME before the first group
 #   LIFE=10               minimum seconds from mount to unmount

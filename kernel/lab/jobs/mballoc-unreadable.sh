@@ -4,6 +4,7 @@
 # allocation that prefetches the flex group. The other groups of the flex group are still initialized.
 #   BY=search   a search for blocks reads the bitmap. BY=thread: the thread that reads bitmaps ahead after mount
 #               reads it. 7.3 searches lists, so its searches never read this bitmap: use --set BY=thread.
+# series: mballoc-cr1.5
 # image: 4k-delalloc
 # timeout: 120
 # expected: EXT4-fs error .*: Cannot read block bitmap
