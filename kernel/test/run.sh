@@ -49,7 +49,7 @@ turn() {
     echo "${names[$(test/turn.sh "$1" "$text" ${#names[@]})]}"
 }
 
-# Prints the proofs whose files have changed. Begins with the proof whose turn it is.
+# Prints the tests in $proofs whose files have changed, beginning with the test whose turn it is.
 changed() {
     local i proof first
     first=$(test/turn.sh proof "$text" ${#proofs[@]})
@@ -60,8 +60,8 @@ changed() {
     done
 }
 
-# choose_proofs CHANGED...: chooses at most two of these proofs, because more would exceed the time limit. If none has
-# changed, chooses the one whose turn it is.
+# choose_proofs CHANGED...: sets $proofs to at most two of these tests, because more would exceed the time limit. If
+# none has changed, sets it to the test whose turn it is.
 choose_proofs() {
     [ $# -le 2 ] || echo "kernel/test: not shown now, though changed: ${*:3}"
     if [ $# -gt 0 ]; then proofs=("${@:1:2}"); else proofs=("$(turn proof "${proofs[@]}")"); fi

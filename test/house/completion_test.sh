@@ -30,7 +30,7 @@ offers_fish() {
         complete -C '$1'") | cut -f 1
 }
 
-# Makes an interactive zsh complete the line and run it. A function in the place of the program prints its arguments.
+# Makes an interactive zsh complete the line and run it. A shell function replaces the program and prints its arguments.
 offers_zsh() {
     (cd "$work" && zsh -f "$work/press_tab" "$1")
 }

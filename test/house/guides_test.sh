@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/, with a tree of one file
-# in the place of Linux. Leaves out steps that need a real kernel. Follows docs/adding-a-row.md on a copy of the
-# schemas. Checks that the steps and options in the pages' lab commands exist.
+# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/. A tree with one file
+# replaces Linux, so steps that need a real kernel are left out. Follows docs/adding-a-row.md on a copy of the schemas.
+# Checks that the steps and options in the pages' lab commands exist.
 #   guides_test.sh SOURCE
 set -euo pipefail
 source=$(realpath "$1")

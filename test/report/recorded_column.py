@@ -4,7 +4,7 @@
 
 recorded_column.py E4REPLAY CAPTURES TRACES: if the model agrees with every decision of a capture,
 every figure of the recorded kernel must equal the model's figure. That includes figures of files, free space and
-searches, whether they come from the kernel's mb_stats or from the trace. The free space must also equal that which
+searches, whether they come from the kernel's mb_stats or from the trace. The free space must also agree with what
 e2freefrag found on the disk.
 """
 import json

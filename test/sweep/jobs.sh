@@ -63,9 +63,9 @@ sweep=("$e4replay" sweep midfrag-256g.img:midfrag-256g.e4t.zst -p 'legacy,cr1.5'
        --set mb_max_to_scan=1..16 --best files/extents)
 "${sweep[@]}" -o whole >table
 
-# This script takes the place of e4replay in the jobs. On the first run, it stops jobs 1 and 2 when some but not all of
-# their points are finished, and writes the process to kill to a file held-N. (If the machine is so busy that a replay
-# ends before it is stopped, the script tries again.)
+# This script replaces e4replay in the jobs. On the first run, it stops the replays of jobs 1 and 2 when some but not
+# all of their points are finished, and writes the node and the processes to kill to a file held-N. (If the machine is
+# so busy that a replay ends before it is stopped, the script tries again.)
 cat >held <<HELD
 #!/bin/sh
 job=\${SLURM_ARRAY_TASK_ID:-\${PARALLEL_SEQ:-}}

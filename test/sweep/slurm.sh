@@ -110,7 +110,8 @@ task() {
     scontrol -o show job "$1" | sed -n "/ ArrayTaskId=$2 /s/.* $3=\([^ ]*\).*/\1/p"
 }
 
-# kill_node N: kills the daemon of node N, and for task N the process that watches it, its script and its replay.
+# kill_node N: kills the daemon of the node that runs task N, the process that watches the task, the task's script and
+# its replay.
 kill_node() {
     local node pids
     read -r node pids <"held-$1"
