@@ -4,7 +4,7 @@
 # Fails if bytes are lost.
 #   kernel/lab/lab run kernel/reports/dio-eof/dio-eof.sh --kernel 7.3
 #   VARIANTS="overlap append truncate inside"
-#   MKFS="-t ext4 -b 4096", MOUNT=defaults, ROUNDS_FOR=10 (seconds of each variant)
+#   MKFS="-t ext4 -b 4096", MOUNT=defaults
 # mem: 512M
 # timeout: 240
 # append: null_blk.nr_devices=0
@@ -20,7 +20,7 @@ gcc -O2 -Wall -Wextra -o "$TMPDIR/dio-eof" "${JOB%.sh}.c"
 lost=0
 for variant in ${VARIANTS:-overlap append truncate inside}; do
     status=0
-    "$TMPDIR/dio-eof" -s "${ROUNDS_FOR:-10}" "$variant" "$FS" || status=$?
+    "$TMPDIR/dio-eof" "$variant" "$FS" || status=$?
     [ $status -lt 2 ] # 2: the test could not run
     figure "$variant/lost" $status
     lost=$((lost | status))
