@@ -46,6 +46,7 @@ done
 [ -n "$name" ] || usage
 need git perl
 [ -x "$(git --exec-path)/git-send-email" ] || die "no 'git send-email': install the package git-email"
+perl -MMail::Address -e 1 2>/dev/null || die "git send-email needs Mail::Address: install the package libmailtools-perl"
 read -r mailed after < <(awk -v name="$name" '$1 == name { print $2, $3 }' "$kernel_dir/series/mail") || true
 [ -n "${mailed:-}" ] || die "no '$name' in kernel/series/mail: there are $("$0" --list | paste -sd' ')"
 [ -n "$from" ] || [[ " ${format[*]} " != *" --signoff "* ]] || die "--signoff needs --from: it is a person's statement"

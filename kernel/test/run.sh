@@ -8,7 +8,8 @@
 #     series         tests what each series claims, and the tools that take captures
 #     6.12, 7.3      fresh captures of this kernel, predictions by replay, and one known bug of it
 #     ports          7.3 with each series that was ported to it: checkpatch, build, boot, and a job that tests
-#                    what the series claims. Also 7.3 with all of these series together
+#                    what the series claims. Also 7.3 with all of these series together. Also the mails of all
+#                    series that could be posted (lab mail)
 #     code           replays the bundled captures and random requests with the code of a kernel
 #     arm64          6.1 with pages of 64 KiB: fresh captures of file systems with blocks of 64 KiB
 #     --turn TEXT    only one scene, chosen by the hash of TEXT (such as a commit). If a series has changed
@@ -271,9 +272,6 @@ port() {
     [ "$1" != all ] || target=uml-smp
     step "apply $kernel" "$lab" apply "$kernel"
     step "its patches pass checkpatch" "$lab" checkpatch "$kernel"
-    if "$lab" mail --list | grep -qxF "$kernel"; then
-        step "its mails pass git send-email --dry-run" "$lab" mail "$kernel"
-    fi
     step "build it" "$lab" build "$kernel" --target $target --variant "$variant"
     case $1 in
     es-shrinker)
@@ -326,6 +324,11 @@ ports() {
     local topic
     echo "kernel/test: ports: ${ports[*]}"
     step "unpack the source of 7.3" "$lab" fetch --base 7.3
+    # With --tree, the patches are applied in a temporary tree, so that all these trees need not exist at once.
+    for topic in $("$lab" mail --list); do
+        step "the mails of $topic pass checkpatch and git send-email --dry-run" \
+            "$lab" mail "$topic" --tree "${E4R_LAB:-build/lab}/7.3"
+    done
     for topic in "${ports[@]}"; do port "$topic"; done
 }
 
