@@ -26,7 +26,7 @@ namespace e4r::capture {
 BOOST_DESCRIBE_STRUCT(StartFacts, (),
                       (recorder, time, kernel, kernel_version, machine, device, device_name,
                        mount_point, mount_options, command, clock, events, snapshot, possible_cpus,
-                       rotational, mounted, settled, frozen_s))
+                       rotational, mounted, settled, ordered, frozen_s))
 BOOST_DESCRIBE_STRUCT(Losses, (), (cpu, events))
 BOOST_DESCRIBE_STRUCT(EndFacts, (),
                       (time, reason, exit_status, elapsed_s, frozen_s, events, lost, quiet,

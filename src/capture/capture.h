@@ -35,6 +35,7 @@ struct StartFacts {
   bool rotational = false;
   bool mounted = false;  // the file system was in use before recording began
   bool settled = false;  // unused inodes were dropped from the cache first
+  bool ordered = false;  // probes show the order in which allocations and commits took effect
   double frozen_s = 0;   // time for which writers were blocked for the start image
 };
 

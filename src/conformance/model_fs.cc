@@ -190,8 +190,8 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-constexpr Thread kJournal = {2, 0};
-constexpr std::uint32_t kWide = 0xffff;  // fields of 16 bits
+constexpr Thread kJournal = {1 << 20, 0};  // not a thread of any workload
+constexpr std::uint32_t kWide = 0xffff;    // fields of 16 bits
 
 trace::RecordedExtent extent_of(const Extent& e) {
   return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
@@ -312,6 +312,21 @@ void KernelTraceWriter::add_inode_event(const Thread& thread, EventKind kind, st
 
 void KernelTraceWriter::add_commit(EventKind kind, std::uint64_t transaction) {
   add(kind, kJournal, 0).block = transaction;
+}
+
+void KernelTraceWriter::add_mark_used(const Thread& thread, const Extent& taken) {
+  Event& e = add(EventKind::mark_used, thread, 0);
+  e.group = taken.group;
+  e.logical = taken.start;
+  e.count = taken.len;
+}
+
+void KernelTraceWriter::add_mark_freed(std::uint32_t group, std::uint32_t start,
+                                       std::uint32_t len) {
+  Event& e = add(EventKind::mark_freed, kJournal, 0);
+  e.group = group;
+  e.logical = start;
+  e.count = len;
 }
 
 }  // namespace e4r::conformance

@@ -131,6 +131,10 @@ class KernelTraceWriter {
   void add_load(const Thread& thread, std::uint32_t group);
   void add_inode_event(const Thread& thread, trace::EventKind kind, std::uint64_t ino);
   void add_commit(trace::EventKind kind, std::uint64_t transaction);
+  // Writes the event of a recorder's probe: mark_used of the thread's allocation, or mark_freed of
+  // the journal's thread.
+  void add_mark_used(const Thread& thread, const Extent& taken);
+  void add_mark_freed(std::uint32_t group, std::uint32_t start, std::uint32_t len);
 
   [[nodiscard]] const std::vector<trace::Event>& events() const { return events_; }
   // Moves out the events so far. No allocation may be pending.

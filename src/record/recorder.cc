@@ -119,7 +119,11 @@ Status Recorder::prepare_tracing() {
   options.dev = volume_.dev;
   options.clock = options_.clock;
   options.buffer_kb = options_.buffer_kb;
+  options.probes = options_.full;
   E4R_TRY(tracer_, Tracer::create(options, std::move(instance)));
+  if (!tracer_->without_probes().empty())
+    notes_.push_back("--events full: " + tracer_->without_probes() +
+                     ": recorded without the order of effect");
   if (options_.full) see_inputs();
   return {};
 }
@@ -172,6 +176,7 @@ capture::StartFacts Recorder::describe(const Start& start) const {
   out.events = inputs_ ? "full" : "minimal";
   out.snapshot = snapshot_name(snapshot_);
   out.settled = options_.settle;
+  out.ordered = options_.full && tracer_->without_probes().empty();
   out.frozen_s = start.frozen_s;
   return out;
 }

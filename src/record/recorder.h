@@ -28,7 +28,9 @@ struct RecorderOptions {
   TraceClock clock = TraceClock::mono;
   std::size_t buffer_kb = 4096;
   std::chrono::milliseconds max_freeze{2000};
-  bool full = false;    // record file sizes and open writers, which no event carries (InputReader)
+  // Also record file sizes and open writers (InputReader), and the order in which allocations and
+  // commits took effect (Probes), as far as the kernel lets.
+  bool full = false;
   bool settle = false;  // first drop inodes from the cache, and with them their preallocations
   std::string command;  // the command that will run, as a fact of the capture
   std::string program;  // name and version of the recording program

@@ -16,6 +16,7 @@ extern "C" {
 
 struct tep_handle;
 struct tracefs_cpu;
+struct tracefs_dynevent;
 struct tracefs_instance;
 
 const char* tracefs_tracing_dir(void);
@@ -33,6 +34,12 @@ int tracefs_instance_file_open(struct tracefs_instance* instance, const char* fi
 char* tracefs_instance_file_read(struct tracefs_instance* instance, const char* file, int* size);
 int tracefs_trace_on(struct tracefs_instance* instance);
 int tracefs_trace_off(struct tracefs_instance* instance);
+
+struct tracefs_dynevent* tracefs_kprobe_alloc(const char* system, const char* event,
+                                              const char* addr, const char* format);
+int tracefs_dynevent_create(struct tracefs_dynevent* devent);
+int tracefs_dynevent_destroy(struct tracefs_dynevent* devent, bool force);
+void tracefs_dynevent_free(struct tracefs_dynevent* devent);
 
 struct tep_handle* tracefs_local_events_system(const char* tracing_dir, const char* const* systems);
 

@@ -28,6 +28,7 @@ extern "C" {  // kbuffer.h itself does not declare its functions as C
 #include "record/freeze.h"
 #include "record/kernel_files.h"
 #include "record/merger.h"
+#include "record/probes.h"
 #include "record/tracefs_api.h"
 #include "record/volume.h"
 #include "trace/decoder.h"
@@ -58,6 +59,12 @@ Fd lock(const std::string& directory, int how) {
   while (fd.is_open() && ::flock(fd.get(), how) != 0)
     if (errno != EINTR) return {};
   return fd;
+}
+
+// Recorders start and end one at a time. Waits until the returned lock is free.
+Fd take_turn() {
+  const auto place = instances_place();
+  return place.ok() ? lock(*place, LOCK_EX) : Fd();
 }
 
 struct Known {
@@ -163,8 +170,7 @@ Status find_tracefs() {
 
 Result<Instance> Instance::create(const std::string& device_name) {
   E4R_TRY(const std::string place, instances_place());
-  // Recorders start and end one at a time.
-  const Fd turn = lock(place, LOCK_EX);
+  const Fd turn = take_turn();
   E4R_TRY(const auto known, known_instances(place));
   Instance out({static_cast<int>(::getpid()), device_name,
                 is_stats_off(device_name) || counts_for(known, device_name, false)});
@@ -199,7 +205,7 @@ Instance::Instance(Instance&& other) noexcept
 Instance::~Instance() {
   if (instance_ == nullptr) return;
   const auto place = instances_place();
-  const Fd turn = place.ok() ? lock(*place, LOCK_EX) : Fd();
+  const Fd turn = take_turn();
   lock_ = Fd();
   std::vector<Known> others;
   if (place.ok())
@@ -211,11 +217,12 @@ Instance::~Instance() {
 
 Result<std::vector<std::string>> put_back_stale() {
   E4R_TRY(const std::string place, instances_place());
-  const Fd turn = lock(place, LOCK_EX);
+  const Fd turn = take_turn();
   E4R_TRY(const auto known, known_instances(place));
   std::vector<std::string> done;
   for (const Known& one : known)
     if (!one.lives) E4R_CHECK(put_back(one.name, place, done));
+  Probes::remove_unused();
   return done;
 }
 
@@ -249,6 +256,8 @@ class TracefsTracer final : public Tracer {
   TracefsTracer& operator=(const TracefsTracer&) = delete;
 
   Status open() {
+    const Fd turn = options_.probes ? take_turn() : Fd();
+    if (options_.probes) create_probes();
     E4R_CHECK(load_formats());
     E4R_CHECK(write("trace_clock", clock_name(options_.clock)));
     E4R_CHECK(resize());
@@ -279,8 +288,17 @@ class TracefsTracer final : public Tracer {
   }
   [[nodiscard]] std::vector<capture::Losses> losses() const override { return losses_; }
   [[nodiscard]] std::size_t buffer_kb() const override { return buffer_kb_; }
+  [[nodiscard]] const std::string& without_probes() const override { return without_probes_; }
 
  private:
+  void create_probes() {
+    auto probes = Probes::create();
+    if (probes.ok())
+      probes_.emplace(*std::move(probes));
+    else
+      without_probes_ = probes.error().message;
+  }
+
   // Makes an Error from a libtracefs failure.
   static Error fail(std::string_view what) {
     return error("cannot {}: {}", what, errno_text(errno));
@@ -292,7 +310,8 @@ class TracefsTracer final : public Tracer {
   }
 
   Status load_formats() {
-    std::array<const char*, 3> systems = {"ext4", "jbd2", nullptr};
+    // Without probes, their system is the end of the list.
+    std::array<const char*, 4> systems = {"ext4", "jbd2", probes_ ? "e4replay" : nullptr, nullptr};
     tep_ = tracefs_local_events_system(nullptr, systems.data());
     if (tep_ == nullptr)
       return error(
@@ -434,6 +453,8 @@ class TracefsTracer final : public Tracer {
 
   TracerOptions options_;
   std::size_t buffer_kb_;
+  std::optional<Probes> probes_;  // can be removed only after the instance
+  std::string without_probes_;
   Instance instance_;
   tep_handle* tep_ = nullptr;
   std::optional<trace::RecordDecoder> decoder_;

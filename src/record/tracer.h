@@ -68,6 +68,7 @@ struct TracerOptions {
   TraceClock clock = TraceClock::mono;
   std::size_t buffer_kb = 4096;  // initial size, for each CPU
   std::size_t most_buffer_kb = std::size_t{256} * 1024;
+  bool probes = false;  // also record the order of effect, if the kernel lets (Probes)
 };
 
 // Reads the events of a device through an Instance, which it owns.
@@ -97,6 +98,8 @@ class Tracer {
   // Lost events so far, for each CPU that lost any.
   [[nodiscard]] virtual std::vector<capture::Losses> losses() const = 0;
   [[nodiscard]] virtual std::size_t buffer_kb() const = 0;
+  // Why the kernel has no probes although they were wanted; empty otherwise.
+  [[nodiscard]] virtual const std::string& without_probes() const = 0;
 };
 
 }  // namespace e4r::record

@@ -144,6 +144,7 @@ void Engine::apply(const Op& op) {
     case Op::Kind::lost:
       tally_.lost_events += std::max<std::uint64_t>(op.count, 1);
       return;
+    case Op::Kind::returned:  // only OrderSearch uses it
     case Op::Kind::nothing:
       return;
   }

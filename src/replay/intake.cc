@@ -84,6 +84,8 @@ bool Intake::admit(Op& op) {
       return flushing(op);
     case Op::Kind::end_commit:
       return end_commit(op);
+    case Op::Kind::returned:
+      return inside(op.group < geometry_.groups);
     case Op::Kind::commit_until:
     case Op::Kind::unlink_until:
     case Op::Kind::discarded:
@@ -223,6 +225,8 @@ bool Fit::fits(const Event& e) {
     case EventKind::discard_blocks:
       return block(e.block);
     case EventKind::trim_all_free:
+    case EventKind::mark_used:
+    case EventKind::mark_freed:
     case EventKind::buddy_bitmap_load:
     case EventKind::prefetch_bitmaps:
       return group(e.group);

@@ -224,11 +224,14 @@ void OpStream::accept(const Event& event) {
       return on_answer(event);
     case EventKind::new_inode_pa:
       note_placed(event);
-      (void)move_here(event.pid);
-      return;
+      return on_new_pa(event);
     case EventKind::new_group_pa:
-      (void)move_here(event.pid);
+      return on_new_pa(event);
+    case EventKind::mark_used:
+      if (Op* const op = move_here(event.pid)) op->marked = true;
       return;
+    case EventKind::mark_freed:
+      return on_mark_freed(event);
     case EventKind::release_inode_pa:
     case EventKind::release_group_pa:
       note_freed(event);
@@ -402,7 +405,7 @@ void OpStream::on_closing(const Event& event) {
   const bool prealloc = event.kind == EventKind::mballoc_prealloc;
   Op* op = open_op(event.pid);
   if (op == nullptr || op->closing.seen) return note_stray();
-  if (prealloc || was_freed_since(*op, event.result)) op = move_here(event.pid);
+  if (prealloc || (!op->marked && was_freed_since(*op, event.result))) op = move_here(event.pid);
   op->closed_after = saturated(ordinal_ - op->asked_at);
   if (changes_ != op->changes_before) op->race = Race::allocator;
   ++changes_;
@@ -419,6 +422,21 @@ void OpStream::on_closing(const Event& event) {
                  event.groups,
                  event.tail,
                  event.broken};
+}
+
+// The search took its clusters just before, under the group's lock.
+void OpStream::on_new_pa(const Event& event) {
+  const Op* op = open_op(event.pid);
+  if (op != nullptr && !op->marked) (void)move_here(event.pid);
+}
+
+// A thread that is not allocating and frees clusters while a commit is in progress is the commit's
+// own thread, or frees clusters that no transaction holds back. The model tells them apart.
+void OpStream::on_mark_freed(const Event& event) {
+  if (committing_.empty() || open_op(event.pid) != nullptr) return;
+  Op& op = push(Op::Kind::returned, event);
+  op.group = event.group;
+  op.start = saturated(event.logical);
 }
 
 void OpStream::note_placed(const Event& event) {

@@ -138,6 +138,9 @@ struct Op {
     end_commit,       // block (transaction number): its frees become usable
     // extents that the committing transaction freed up to event `count` become usable (Schedule)
     commit_until,
+    // group, start, count: clusters that the committing transaction returns now (recorded by a
+    // probe); OrderSearch turns it into a commit_until for later allocations
+    returned,
     unlink_until,  // it has probably unlinked extents freed up to event `count` (Schedule)
     // group, start, count: clusters that are discarded; request: the number of the trim_group that
     // sends them, 0 for the worker
@@ -175,6 +178,7 @@ struct Op {
   std::uint64_t asked_at = 0;        // number of the request's event
   std::uint32_t closed_after = 0;    // the closing event's number minus asked_at
   bool scheduled = false;            // a Schedule moved it
+  bool marked = false;               // a probe showed when it took its clusters
   std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;
   std::uint32_t left_logical = 0, right_logical = 0;
@@ -220,12 +224,13 @@ struct TraceStart {
   const Checkpoint* from;  // null if unknown
 };
 
-// Turns events into operations, in the order in which they took effect. An allocation that made a
-// preallocation takes effect at its ext4_mb_new_*_pa event. One served from a preallocation takes
-// effect at its closing event, and any other at its request. If an allocation got clusters that
-// another thread freed after the request, its search came later, so it takes effect at its closing
-// event. The stream looks ahead only while an allocation is unanswered, and at most kWindow
-// operations; after that, the answer counts as lost.
+// Turns events into operations, in the order in which they took effect. If the recorder's probes
+// show when a search took its clusters (mark_used), it takes effect there. Otherwise an allocation
+// that made a preallocation takes effect at its ext4_mb_new_*_pa event. One served from a
+// preallocation takes effect at its closing event, and any other at its request. If an allocation
+// got clusters that another thread freed after the request, its search came later, so it takes
+// effect at its closing event. The stream looks ahead only while an allocation is unanswered, and
+// at most kWindow operations; after that, the answer counts as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
@@ -280,6 +285,8 @@ class OpStream {
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::RecordedExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
+  void on_new_pa(const trace::Event& event);
+  void on_mark_freed(const trace::Event& event);
   void note_placed(const trace::Event& event);
   void on_answer(const trace::Event& event);
   Op& push(Op::Kind kind, const trace::Event& event);

@@ -123,6 +123,9 @@ Status OrderSearch::advance(const Op& op) {
     progress_.begin(now_);
   } else if (op.kind == Op::Kind::end_commit) {
     progress_.end(now_);
+    returned_ = 0;
+  } else if (op.kind == Op::Kind::returned) {
+    note_returned(op);
   }
   E4R_CHECK(asks(op) ? find_place(op) : Follow::advance(op));
   return held_.empty() || !changes_space(op) ? Status() : place_what_agrees();
@@ -148,6 +151,7 @@ bool OrderSearch::agrees(const Op& op) {
 // Finds the place of an allocation: decides it now, before other allocations, or holds it for
 // later.
 Status OrderSearch::find_place(const Op& op) {
+  if (returned_ != 0) E4R_CHECK(commit_before(op, std::exchange(returned_, 0)));
   const bool alone =
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
@@ -229,6 +233,18 @@ Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   Op commit = op_before(op, Op::Kind::commit_until);
   commit.count = freed;
   return Follow::advance(commit);
+}
+
+// Notes that the commit in progress has returned an extent, and so all extents before it in its
+// list.
+void OrderSearch::note_returned(const Op& op) {
+  const std::optional<std::uint64_t> transaction = model().committing();
+  if (!transaction) return;
+  model().state().freed().for_group(op.group, [&](const Freed& entry) {
+    if (entry.transaction == *transaction && entry.start <= op.start &&
+        op.start < entry.start + entry.count)
+      returned_ = std::max(returned_, entry.freed_at);
+  });
 }
 
 // Notes the first extent of the decision's group that the commit in progress cannot have returned

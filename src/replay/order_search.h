@@ -76,6 +76,7 @@ class OrderSearch final : public Follow {
   Status place(const Op& op, const Others& later = {});
   Status decide_before(const Op& op, const Others& later);
   Status commit_before(const Op& op, std::uint64_t freed);
+  void note_returned(const Op& op);
   void note_missing(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_needed_commit(const Op& op);
@@ -93,6 +94,9 @@ class OrderSearch final : public Follow {
   std::vector<Op> held_;       // allocations that wait for their place, in trace order
   std::deque<Placed> placed_;  // recent allocations, in the order of their decisions
   std::uint64_t now_ = 0;      // event number of the last operation
+  // Recorded: the commit in progress has returned the extents freed up to this event; 0: not known,
+  // or an allocation's place takes it into account already.
+  std::uint64_t returned_ = 0;
   std::uint64_t trials_left_;  // how many trials the search may still make
   // How many times extents of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;

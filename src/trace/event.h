@@ -29,7 +29,8 @@ using KindCounts = std::array<std::uint64_t, kEventKinds>;
 
 // The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
 [[nodiscard]] std::string_view event_name(EventKind kind);
-// The tracepoint's subsystem, which is its directory in events/ of tracefs: "ext4" or "jbd2".
+// The tracepoint's subsystem, which is its directory in events/ of tracefs: "ext4" or "jbd2";
+// "e4replay" for the recorder's probes.
 [[nodiscard]] std::string_view event_system(EventKind kind);
 
 // The kernel generation that printed the trace. v6_5: the trace has criterion names or five rungs.
@@ -102,6 +103,7 @@ struct RecordedExtent {
 //   discard_blocks                    block count
 //   trim_all_free                     group logical(first cluster) count(last cluster, which
 //                                     the trace calls len)
+//   mark_used, mark_freed              group logical(first cluster) count(clusters)
 //   lost_events                       count
 struct Event {
   EventKind kind = EventKind::lost_events;

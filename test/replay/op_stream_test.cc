@@ -73,6 +73,8 @@ struct Script {
       case Op::Kind::commit_until:
       case Op::Kind::unlink_until:
         return "until";
+      case Op::Kind::returned:
+        return fmt::format("b{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::discard_blocks:
         return fmt::format("s{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::discarded:
@@ -119,6 +121,48 @@ TEST(OpStream, APlainAllocationTakesEffectAtItsRequest) {
   EXPECT_EQ(s.ops[0].closing.found, 9u);
   EXPECT_EQ(s.ops[1].start, 5u);
   EXPECT_EQ(s.ops[1].count, 6u);
+}
+
+// A probe shows when a search took its clusters, so neither the event of a new preallocation nor a
+// free of other clusters in between moves the allocation.
+TEST(OpStream, AProbeShowsWhereASearchTakesEffect) {
+  Script s;
+  s.request(1, 20);
+  s.free(2, 7);
+  s.add(EventKind::mark_used, 1);
+  s.free(2, 8);
+  s.add(EventKind::new_inode_pa, 1);
+  s.close(1, 20);
+  s.free(2, 9);
+  s.answer(1, 20);
+  EXPECT_EQ(s.replayed(), "f7 a20 f8 f9 ");
+  EXPECT_TRUE(s.ops[1].marked);
+  EXPECT_EQ(s.ops[1].ordinal, 3u);
+}
+
+// A probe of a thread that is not allocating shows what a commit returns. Without a commit, it
+// shows nothing new.
+TEST(OpStream, AProbeShowsWhatACommitReturns) {
+  Script s;
+  const auto give = [&](std::uint32_t pid) {
+    Event& e = s.add(EventKind::mark_freed, pid);
+    e.group = 7;
+    e.logical = 5;
+    e.count = 6;
+  };
+  s.free(2, 7);
+  give(2);
+  s.add(EventKind::commit_flushing, 9);
+  s.request(1, 20);
+  give(1);
+  give(9);
+  s.close(1, 20);
+  s.answer(1, 20);
+  s.add(EventKind::end_commit, 9);
+  give(9);
+  const std::string ops = s.replayed();
+  EXPECT_EQ(std::ranges::count(ops, 'b'), 1) << ops;
+  EXPECT_NE(ops.find("b7/5/6 "), std::string::npos) << ops;
 }
 
 TEST(OpStream, ADiscardIsOfClusters) {

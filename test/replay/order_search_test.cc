@@ -59,11 +59,13 @@ class Writers {
     model_->begin_commit();
   }
   // The commit returns the clusters that were freed before a random event.
-  void commit_partly() { model_->commit_until(rng_.below(trace_.events().size()) + 1); }
+  void commit_partly() { commit_until(rng_.below(trace_.events().size()) + 1); }
   // The commit returns this share of the clusters that were freed before it began.
   void commit_share(double share) {
-    model_->commit_until(static_cast<std::uint64_t>(share * static_cast<double>(began_)));
+    commit_until(static_cast<std::uint64_t>(share * static_cast<double>(began_)));
   }
+  // From now on, the trace has the events of the recorder's probes.
+  void probe() { probed_ = true; }
   void end_commit() {
     model_->end_commit();
     trace_.add_commit(EventKind::end_commit, transaction_);
@@ -140,6 +142,7 @@ class Writers {
     if (rng_.below(2) == 0) request.inputs.goes_on_from = writer.goal_when_asked;
     writer.made = model_->allocate(request, nullptr);
     ASSERT_TRUE(writer.made->success);
+    if (probed_) trace_.add_mark_used(writer.thread, writer.made->result);
     goal_of(request.ino) = request.number;
   }
   void answer(Writer& writer) {
@@ -157,6 +160,14 @@ class Writers {
     EXPECT_TRUE(model_->free(extent.group, extent.start, extent.len, true));
   }
 
+  void commit_until(std::uint64_t event) {
+    for (const auto& entry : model_->state().freed().entries()) {
+      if (!probed_ || entry.transaction != model_->committing() || entry.freed_at > event) break;
+      trace_.add_mark_freed(entry.group, entry.start, entry.count);
+    }
+    model_->commit_until(event);
+  }
+
   ModelFs fs_;
   allocator::Tunables tunables_;
   std::optional<allocator::Model> model_;
@@ -168,6 +179,7 @@ class Writers {
   std::uint64_t asked_ = 0;
   std::uint64_t transaction_ = 0;
   std::uint64_t began_ = 0;  // the event at which the last commit began
+  bool probed_ = false;
 };
 
 void expect_exact(Writers& writers, const std::string& what) {
@@ -267,6 +279,25 @@ void commit_evenly(Writers& writers) {
 
 TEST(OrderSearch, FindsAllOfACommitThatGoesOnEvenly) {
   EXPECT_EQ(followed_share("linux-7.3", 1, commit_evenly), 1.0);
+}
+
+// The recorder's probes show the moments that otherwise only the decisions suggest.
+TEST(OrderSearch, NeedsNoSearchWhereProbesShowTheOrder) {
+  const auto probed = [](const auto& write) {
+    return [&write](Writers& writers) {
+      writers.probe();
+      write(writers);
+    };
+  };
+  const auto write = [](Writers& writers) {
+    for (int i = 0; i < 3000; ++i) writers.step();
+  };
+  EXPECT_EQ(followed_share("linux-7.3", 8, probed(write)), 1.0);
+  EXPECT_EQ(followed_share("linux-6.12", 4, probed(write)), 1.0);
+  EXPECT_EQ(followed_share("linux-6.1", 4, probed(write)), 1.0);
+  EXPECT_EQ(followed_share("linux-6.12", 4, probed(commit_in_parts)), 1.0);
+  EXPECT_EQ(followed_share("linux-6.1", 2, probed(commit_in_parts)), 1.0);
+  EXPECT_EQ(followed_share("linux-7.3", 1, probed(commit_in_parts)), 1.0);
 }
 
 TEST(OrderSearch, OtherOrdersDecideOtherwise) {

@@ -25,7 +25,8 @@ NOT_ALONE = {"discard-beside", "trim-beside"}
 CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
 # When a kernel skips a group because its lock is held, it may already have counted the group.
 LOCKED = CR1 | {"mb_stats/cr0_stats/groups_considered"}
-MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1, "storm-6.12": LOCKED}
+MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1, "storm-6.12": LOCKED,
+              "storm-6.12-probes": LOCKED}
 
 
 def figures(column, path=""):

@@ -135,7 +135,9 @@ TEST(E4t, KindsKeepTheirTags) {
                                          es_shrink_scan_exit,
                                          es_shrink,
                                          discard_blocks,
-                                         trim_all_free};
+                                         trim_all_free,
+                                         mark_used,
+                                         mark_freed};
   for (std::size_t tag = 0; tag < by_tag.size(); ++tag) {
     e4t::BlockEncoder encoder;
     Event e;

@@ -187,6 +187,11 @@ class Generator {
         fill(e.group, 64);
         fill(e.logical, 1000);
         return fill(e.count, 32767);
+      case EventKind::mark_used:
+      case EventKind::mark_freed:
+        fill(e.group, 64);
+        fill(e.logical, 32767);
+        return fill(e.count, 1000);
       default:
         return;
     }

@@ -39,6 +39,13 @@ class Lines {
   std::string out_;
 };
 
+// Names the inputs that the capture has and no tracepoint shows.
+std::string inputs_text(const capture::Capture& capture) {
+  std::string out = capture.start().events == "full" ? "; with file sizes and open writers" : "";
+  if (!capture.start().ordered) return out;
+  return out + (out.empty() ? "; with the order of effect" : ", and the order of effect");
+}
+
 void add_end(Lines& lines, const capture::Capture& capture) {
   const capture::EndFacts* end = capture.end();
   if (end == nullptr) {
@@ -53,7 +60,7 @@ void add_end(Lines& lines, const capture::Capture& capture) {
   const std::uint64_t lost = capture::all_lost(end->lost);
   lines.add("events", "{}{}{}", format_count(end->events),
             lost == 0 ? ", none lost" : fmt::format(", {} lost", format_count(lost)),
-            capture.start().events == "full" ? "; with file sizes and open writers" : "");
+            inputs_text(capture));
 }
 
 std::string snapshot_text(const capture::StartFacts& start) {

@@ -269,7 +269,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "trace buffer of each CPU to begin with (8M); it grows when events are lost")
       .type_name("SIZE");
   app.add_option("--events", options->events,
-                 "what to record: minimal; or full, which adds file sizes and open writers (BPF)")
+                 "what to record: minimal; or full, which adds file sizes and open writers (BPF) "
+                 "and the order of effect (kprobes)")
       .type_name("SET");
   app.add_flag("--clean", options->clean, "undo what a killed recorder left behind, and end");
   app.add_flag("--no-progress", options->no_progress, "no status line on the terminal");

@@ -271,6 +271,17 @@ class EventModel {
     trimmed_to_ = e.count;
   }
 
+  // Expects the next clusters of the same group.
+  template <class Op>
+  void marked_run(Op& op, Event& e) {
+    op(0, e.group, marked_group_);
+    op(1, e.logical, marked_to_);
+    op(2, e.count, marked_len_);
+    marked_group_ = e.group;
+    marked_to_ = e.logical + e.count;
+    marked_len_ = e.count;
+  }
+
   // Expects consecutive transactions.
   template <class Op>
   void begin_commit(Op& op, Event& e) {
@@ -418,6 +429,8 @@ class EventModel {
   std::uint32_t prefetched_ = 0;
   std::uint32_t trimmed_ = 0;
   std::uint64_t trimmed_to_ = 0;
+  std::uint32_t marked_group_ = 0;
+  std::uint64_t marked_to_ = 0, marked_len_ = 0;
   std::uint16_t mode_ = 0;
   StatusEntry status_;
   std::uint32_t found_ = 0;

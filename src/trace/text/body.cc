@@ -80,6 +80,8 @@ using EsShrink = Body<Ending::plain, Device, NumberAndComma<"nr_shrunk", &Event:
 using DiscardBlocks = Body<Ending::plain, Device, Number<"blk", &Event::block>, Count>;
 using TrimAllFree = Body<Ending::plain, DeviceInParts, NumberAndComma<"group", &Event::group>,
                          NumberAndComma<"start", &Event::logical>, Number<"len", &Event::count>>;
+using MarkedRun =
+    Body<Ending::plain, Device, Group, Number<"start", &Event::logical>, Len, Absent<"__probe_ip">>;
 using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
 
 struct Functions {
