@@ -11,8 +11,8 @@
 namespace e4replay::python {
 namespace {
 
-// Owns the Allocator of a Python object, which may be closed or busy. Keeps the allocator's Python
-// policy alive.
+// Owns the Allocator of a Python object. The Allocator may be closed, or busy in another call.
+// Keeps the allocator's Python policy alive.
 class Owner {
  public:
   Owner(Allocator allocator, std::uint32_t groups, py::object policy)

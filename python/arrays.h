@@ -59,7 +59,7 @@ py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const
   };
 }
 
-// Converts text from outside this program, which may not be valid UTF-8.
+// Converts text from outside this program. The text need not be valid UTF-8.
 [[nodiscard]] py::str text(std::string_view bytes);
 template <class List>
 py::list texts(const List& lines) {

@@ -76,8 +76,9 @@ class Call {
   void fail();
 
   // Runs the work on another thread, while this thread waits for it and handles signals. Then
-  // issues the warnings in Python. Throws the exception of the work or of a signal handler, and
-  // std::exception.
+  // issues the warnings in Python. Throws the exception of the work or of a signal handler. Also
+  // throws (as std::exception) if no thread can be started or a warning filter turns a warning into
+  // an exception.
   void run(const std::function<void()>& work);
   // Runs short work on this thread, without the lock. Throws the exception of a callback.
   void here(const std::function<void()>& work);

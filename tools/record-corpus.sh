@@ -193,7 +193,7 @@ PY
     qemu-img convert -q -O qcow2 b.raw packed.qcow2
 }
 
-# Pieces of several large files that arrive in random order.
+# Writes the pieces of several large files in random order.
 random_fill() {
     python3 - <<'PY'
 import os, random

@@ -42,8 +42,8 @@ enum class Scan : std::uint8_t {
   extents,
 };
 
-// Which free extents a scan examines. The scan joins adjacent free buddy chunks to an extent until
-// they cover the goal.
+// Which free extents a scan examines. The scan joins adjacent free buddy chunks into one extent
+// until it covers the goal.
 enum class Lengths : std::uint8_t {
   all,
   long_ones,  // extents in runs no shorter than the goal

@@ -237,7 +237,7 @@ Result<bool> Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::
   return !given;
 }
 
-// Requests blocks for a part of a file, which must be a hole. Returns false if the allocator
+// Requests blocks for a part of a file. The part must be a hole. Returns false if the allocator
 // refused.
 Result<bool> Ager::give_blocks(const Part& part, bool may_be_refused, std::string_view what) {
   const ExtentTree& file = files_[part.slot];

@@ -43,7 +43,7 @@ struct Job {
   bool created_first = false;
   bool laid_out = false;
   bool end_fsync = false;  // fsyncs every file before the writer ends
-  bool waits = false;      // begins after all jobs before it have ended
+  bool waits = false;      // begins after all preceding jobs have ended
   [[nodiscard]] std::uint64_t files_of(std::uint64_t writer) const {
     return split ? files / writers + (writer < files % writers ? 1 : 0) : files;
   }

@@ -9,16 +9,18 @@ namespace e4r::age {
 namespace {
 
 // Filestorm's probabilities. In the remaining cases, nothing happens.
-constexpr double kNothing = 0.1;         // share of changes in which nothing happens
-constexpr double kRemovals = 0.1;        // share of removals among draws that create no file
-constexpr double kShortenings = 0.1;     // share of truncations among changes that free space
-constexpr double kOfDirectories = 0.01;  // share of removals of directories, which do nothing
+constexpr double kNothing = 0.1;      // share of changes in which nothing happens
+constexpr double kRemovals = 0.1;     // share of removals among draws that create no file
+constexpr double kShortenings = 0.1;  // share of truncations among changes that free space
+// Share of removals that would remove a directory; these do nothing.
+constexpr double kOfDirectories = 0.01;
 // A hole is at least one unit long, and one unit is kept at each end.
 constexpr std::uint64_t kLeastUnits = 3;
 // Space that new files leave free, like Filestorm's safe margin.
 constexpr std::uint64_t kMargin = 1 << 20;
-// The goal counts as reached at kNear of the utilisation, or when kLonger times the wanted bytes
-// have been written.
+// Once the wanted bytes have been written, the workload ends if files fill kNear of the room or no
+// slot is free. At the latest it ends when kLonger times the wanted bytes plus the room have been
+// written.
 constexpr double kNear = 0.97;
 constexpr std::uint64_t kLonger = 4;
 

@@ -51,7 +51,7 @@ class Population {
 // permanently.
 struct Operation {
   enum class Kind : std::uint8_t {
-    write,   // writes `bytes` to the file in `slot`, which is empty
+    write,   // writes `bytes` to the empty file in `slot`
     append,  // appends `bytes`
     remove,  // empties the file
     sync,    // writes back dirty data and commits the journal

@@ -362,8 +362,8 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   if (search.orig.len < search.best.len) pa = new_preallocation(request, search);
 }
 
-// Searches for an aligned extent of the request's own length, which is less than the normalised
-// goal's.
+// Searches for an aligned extent of the request's own length. Does nothing if the goal has that
+// length already.
 void Allocator::search_trimmed(Search& search) {
   const std::uint32_t len = aligned_len(search);
   if (search.goal.len == len) return;

@@ -74,8 +74,8 @@ class Discards {
   void free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
                     std::uint32_t clusters);
   // Runs the worker until it has discarded `most` runs or nothing is left. A run is taken out of
-  // its group and put back, which may move the group to the end of its lists. Unless `most` is
-  // kAll, the last run stays in use until the next call. Returns how many runs were discarded.
+  // its group and put back. This may move the group to the end of its lists. Unless `most` is kAll,
+  // the last run stays in use until the next call. Returns how many runs were discarded.
   std::uint64_t work(state::FsState& state, std::uint64_t most);
   // Does the same for a FITRIM in one group. Loads the group. The call that finds no further free
   // run sets `trim.done`.

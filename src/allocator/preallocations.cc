@@ -178,9 +178,9 @@ void Preallocations::give_back(Prealloc& pa) {
   counters_.discarded += state_.release(pa);
 }
 
-// Puts a group preallocation into the bucket of its size, which is in ascending order. When a
-// bucket grows beyond eight, its smallest preallocations are discarded until five are left
-// (ext4_mb_add_n_trim).
+// Puts a group preallocation into the bucket for its number of free clusters. Each bucket is sorted
+// by that number, ascending. When a bucket has more than eight preallocations, the smallest ones
+// other than `pa` are discarded until five are left (ext4_mb_add_n_trim).
 void Preallocations::requeue(const Search* search, std::uint32_t cpu, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;

@@ -107,7 +107,7 @@ enum class Placement : std::uint8_t {
                                    const Request& request, const state::InodePreallocs* preallocs,
                                    SizeStep step, NeighbourGoal neighbour);
 
-// The first file block of a found extent of `len` clusters, which is shorter than the goal.
+// The first file block of a found extent that has `len` clusters and is shorter than the goal.
 [[nodiscard]] std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig,
                                           const Extent& goal, std::uint32_t len,
                                           Placement placement);
@@ -117,7 +117,7 @@ enum class Placement : std::uint8_t {
                                 const Extent& orig, const Request& request,
                                 bool groups_closed_files);
 
-// The mode that follows from a recorded one, which may come from a kernel with other rules.
+// The mode that follows from a recorded mode. The recorded kernel may have other rules.
 [[nodiscard]] Mode mode_as_recorded(Mode recorded, const Geometry& geometry,
                                     const Tunables& tunables, const Extent& orig,
                                     bool groups_closed_files);

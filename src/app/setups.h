@@ -54,7 +54,7 @@ struct StartPoint {
 };
 
 // Makes the policy's model, or boots the kernel that it names. If `loaded`, the buddies of all
-// groups are in memory, as after a read of mb_groups. Otherwise no group's buddy is.
+// groups are in memory, as after a read of mb_groups. Otherwise no buddy is in memory.
 [[nodiscard]] Result<std::unique_ptr<allocator::Decider>> make_decider(
     const allocator::Policy& policy, const allocator::Tunables& tunables, const StartPoint& start,
     bool loaded);

@@ -23,7 +23,7 @@ struct WorkloadOptions {
 // Whether the workload is a file that a command has to read.
 [[nodiscard]] bool is_workload_file(const std::string& workload);
 // Returns the policy for WorkloadOptions::policy: the first one that is a model, or legacy if none
-// is.
+// is a model.
 [[nodiscard]] const allocator::Policy* maker_of(
     const std::vector<const allocator::Policy*>& policies);
 

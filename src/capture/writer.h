@@ -18,7 +18,7 @@ namespace e4r::capture {
 // and image(), events(), end_events(), text(), finish().
 class CaptureWriter {
  public:
-  // Writes to a new file of that name, which must not exist, or to `file`.
+  // Writes to `file`, or to a new file `name`. No file of that name may exist.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const OutputName& name);
   // `version` must be kCheckpointVersion for a capture with a checkpoint.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(

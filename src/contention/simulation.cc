@@ -282,7 +282,7 @@ void Simulation::run_for(std::uint32_t number, std::uint64_t ns) {
   events_.push({writer.runs_until, order_++, number});
 }
 
-// Handles the end of the writer's computing or thinking.
+// Called when the writer has finished computing or thinking.
 void Simulation::advance(std::uint32_t number) {
   Writer& writer = writers_[number];
   if (now_ >= writer.slice_end && writer.thinks && cpus_ < writers_.size()) {

@@ -53,8 +53,8 @@ class Requests {
                                              const allocator::HeldLocks& held) = 0;
 };
 
-// The extra time of searching in a group, or of marking clusters in it, if another CPU did so last:
-// under the group's lock, and outside it.
+// The extra time that it takes to search a group, or to mark clusters in it, if another CPU did so
+// last: under the group's lock, and outside it.
 struct MovedLines {
   std::uint64_t held_ns, unlocked_ns;
 };

@@ -30,8 +30,8 @@ inline constexpr std::uint32_t stream_alloc = 0x0800;
 inline constexpr std::uint32_t use_root_blocks = 0x1000;
 inline constexpr std::uint32_t use_reserved = 0x2000;
 inline constexpr std::uint32_t strict_check = 0x4000;
-// A closing event has 16 bits each for the number of extents found, groups scanned, flags and the
-// tail.
+// A closing event stores each of these in 16 bits: the number of extents found, the number of
+// groups scanned, the flags, and the tail.
 inline constexpr std::uint32_t recorded_bits = 0xffff;
 // Flags that the search itself sets. The closing event stores 16 bits, so it shows cr0_optimized as
 // "0x8000" and does not show the others.

@@ -340,7 +340,7 @@ std::string Guest::last_words() const {
   return trouble_text(log());
 }
 
-// Reads and checks the number of answers, which the kernel can set to any value.
+// Reads the number of answers, and checks it because the kernel can set it to any value.
 Result<std::uint32_t> Guest::look() {
   const std::uint32_t now = atomic(shared_->answered.value).load(std::memory_order_acquire);
   if (now - seen_ > asked_ - seen_)

@@ -259,7 +259,8 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
     else if (name != stock)
       out += fmt::format("#define {} {}\n", stock, name);
   }
-  // Kernels without mb_stats have neither array. mb_stats was added in 5.13 and in stable releases.
+  // Kernels without mb_stats have neither array. Linux 5.13 added mb_stats; some earlier stable
+  // releases have it, too.
   constexpr allocator::Release kFirstStats = {5, 13, 0};
   const bool has_stats =
       allocator::parse_release(tree.version).value_or(kFirstStats) >= kFirstStats;

@@ -126,7 +126,7 @@ std::vector<age::Operation> draw_operations(const Mix& mix, const Room& room) {
 
 namespace {
 
-// The parameters that are not tunables, in the order of choosing and printing.
+// The parameters that are not tunables, in the order in which they are chosen and printed.
 enum Part : std::size_t {
   kSize,
   kBlockSize,

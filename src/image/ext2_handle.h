@@ -25,8 +25,8 @@ struct Ext2Closer {
 // callers must hold a lock.
 using Ext2Handle = std::unique_ptr<struct_ext2_filsys, Ext2Closer>;
 
-// Opens through a duplicate of the file's O_RDONLY descriptor. The superblock must have passed
-// check_superblock(), which bounds the memory that libext2fs allocates.
+// Opens the file system through a duplicate of the file's O_RDONLY descriptor. The superblock must
+// have passed check_superblock(), which bounds the memory that libext2fs allocates.
 [[nodiscard]] Result<Ext2Handle> open_ext2(const InputFile& file);
 
 // Changes an image in place: opens `path`, calls `change`, and writes what `change` marked dirty.

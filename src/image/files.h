@@ -35,8 +35,8 @@ class Layout {
   void init_bitmap(GroupNumber group, std::span<std::uint64_t> words) const;
 
   // Whether the group's own bitmaps and inode table are in use in `words`. Without flex_bg, the
-  // kernel rejects a bitmap in which they are not. With flex_bg, they may lie anywhere, and the
-  // kernel does not check.
+  // kernel rejects a bitmap in which one of them is free. With flex_bg, they may lie anywhere, and
+  // the kernel does not check.
   [[nodiscard]] bool metadata_in_use(GroupNumber group, std::span<const std::uint64_t> words) const;
 
   // See Image::metadata().

@@ -43,9 +43,9 @@ namespace e4r::lazyinit {
 // table and counts no inode as unused. When e2fsck later counts inodes as unused, some of them are
 // deleted inodes and not zeros, so those flags are then wrong.
 [[nodiscard]] Result<std::vector<bool>> read_zeroed_flags(Target& target);
-// Must be called after tune2fs. Clears the flag of all groups that are not in `flagged`, also in
-// the copies of their descriptors, and makes that durable. Accepts an unclean file system, because
-// tune2fs may have asked for e2fsck.
+// Must be called after tune2fs. Clears ITABLE_ZEROED of all groups that are not in `flagged`, also
+// in the copies of their descriptors, and makes that durable. Accepts an unclean file system,
+// because tune2fs may have asked for e2fsck.
 [[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);
 // Whether tune2fs has asked for e2fsck.
 [[nodiscard]] Result<bool> unclean(Target& target);

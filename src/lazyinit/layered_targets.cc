@@ -294,8 +294,8 @@ class MmpTarget final : public TargetOver {
   Status start() {
     E4R_TRY(over_, Ext2OverTarget::open(below()));
     ext2_filsys fs = over_->fs();
-    // libext2fs reads the MMP block directly from the device with this name, past all caches, so
-    // the name must be the real path.
+    // libext2fs reads the MMP block directly from the device with this name, bypassing all caches,
+    // so the name must be the real path.
     ext2fs_free_mem(&fs->device_name);
     fs->device_name = ::strdup(path().c_str());
     fs->flags &= ~EXT2_FLAG_SKIP_MMP;

@@ -38,7 +38,7 @@ struct Zeroed {
 enum class Content : std::uint8_t {
   zeros,       // every byte is zero or in a hole
   data,        // at least one byte is not zero
-  unreadable,  // a read failed, which is never taken for zeros (dm-integrity fails reads of
+  unreadable,  // a read failed; such space never counts as zeros (dm-integrity fails reads of
                // unwritten space)
 };
 

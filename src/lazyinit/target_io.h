@@ -36,8 +36,8 @@ class TargetIo {
 
 class Ext2OverTarget {
  public:
-  // Opens for writing. The superblock must have been accepted by Superblock::read(). The target
-  // handles multiple-mount protection (layered_targets.h).
+  // Opens the target's file system for reading and writing. The superblock must have been accepted
+  // by Superblock::read(). The target handles multiple-mount protection (layered_targets.h).
   [[nodiscard]] static Result<std::unique_ptr<Ext2OverTarget>> open(Target& target);
 
   [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }

@@ -26,8 +26,8 @@ struct Inventory {
   std::uint64_t table_bytes = 0;
   std::uint64_t to_do = 0;        // groups without ZEROED that have something to zero
   std::uint64_t bytes_to_do = 0;  // size of the unused parts of these groups
-  std::uint64_t to_flag = 0;      // groups without ZEROED that have nothing to zero and lack only
-                                  // the flag
+  std::uint64_t to_flag = 0;      // groups without ZEROED that have nothing to zero: they lack
+                                  // only the flag
 };
 
 [[nodiscard]] Inventory take_inventory(std::span<const Table> tables);
@@ -112,7 +112,7 @@ struct Lie {
 };
 
 struct Verified {
-  std::uint32_t checked = 0;  // groups with the flag
+  std::uint32_t checked = 0;  // groups flagged ITABLE_ZEROED
   std::uint64_t bytes = 0;    // bytes of their unused parts
   std::uint64_t read = 0;     // bytes that had to be read; holes are not read
   std::vector<Lie> lies;      // by group
@@ -136,8 +136,8 @@ struct VerifyProgress {
     const std::atomic<bool>* stop = nullptr,
     const std::function<void(const VerifyProgress&)>& progress = {});
 
-// Clears the flag of these groups, durably, also in the copies of their descriptors. The kernel or
-// zero_tables() will then zero their tables again.
+// Clears ITABLE_ZEROED of these groups, durably, also in the copies of their descriptors. The
+// kernel or zero_tables() will then zero their tables again.
 [[nodiscard]] Status retract(Target& target, Tables& tables, std::span<const std::uint32_t> groups);
 [[nodiscard]] std::vector<std::uint32_t> groups_of(std::span<const Lie> lies);
 

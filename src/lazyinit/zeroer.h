@@ -31,7 +31,7 @@ struct ZeroOptions {
   unsigned threads = 1;
   ZeroBy by = ZeroBy::cheapest;
   bool probe = false;  // reads each table first; a table that reads as zeros is marked, not written
-  bool flagged_too = false;              // also zeroes groups that have the flag
+  bool flagged_too = false;              // also zeroes groups flagged ITABLE_ZEROED
   std::uint64_t sync_every = 64u << 20;  // bytes of tables between two syncs with flag updates
   Pace pace = {};
   const std::atomic<bool>* stop = nullptr;  // once true, zeroing ends after the current groups
@@ -57,7 +57,7 @@ struct ZeroOutcome {
 // reaches the target only after its table is durable: the order is zero, sync, descriptors, and the
 // next sync makes the descriptors durable. So the file system is consistent after a crash at any
 // instant, and another call finishes the work. A table that was found to be zero is synced, too,
-// because another process may just have written the zeros. Groups that have the flag are skipped
+// because another process may just have written the zeros. Groups flagged ITABLE_ZEROED are skipped
 // unless the options say otherwise. After an Error, groups that were flushed before it stay done.
 //
 // Adjacent tables (all of a flex_bg) are one request, up to the smaller of sync_every and

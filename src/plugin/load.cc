@@ -17,7 +17,7 @@
 namespace e4r::plugin {
 namespace {
 
-// Finds a criterion by its name, which may be one that a policy file defines.
+// Finds a criterion by its name. The criterion may be one that a policy file defines.
 Result<mb::Criterion> criterion_named(const std::string& name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (row.name == name) return row.criterion;

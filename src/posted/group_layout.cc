@@ -111,8 +111,8 @@ class GroupPlacer {
     const bool bridging = touches_ > chunks_;  // some chunk must join two extents
     if (bridging) return place_somewhere(order, 2) || place_somewhere(order, 1);
     if (place_somewhere(order, begins ? 0 : 1)) return true;
-    // No place of the wanted kind is left, so takes one of the other kind. Later chunks then
-    // correct the number of touches.
+    // No place of the wanted kind is left. Takes one of the other kind; later chunks then correct
+    // the number of touches.
     if (!begins) return place_somewhere(order, 0);
     return touches_ > 0 && place_somewhere(order, 1);
   }

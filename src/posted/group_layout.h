@@ -22,8 +22,9 @@ enum class GroupFit : std::uint8_t {
 // of the largest chunk that a kernel counts.
 [[nodiscard]] std::string_view contradiction_in(const state::MbGroup& line, std::uint32_t largest);
 
-// An extent consists of its largest chunks and smaller ones at both ends. If the ends of extents
-// are random, half of them have a chunk of any given smaller order. This is that share, in percent.
+// An extent consists of its largest chunks and smaller ones at both ends. If extents end at random
+// positions, half of the ends have a chunk of any given smaller order. This constant is that share
+// of the ends, in percent.
 inline constexpr unsigned kRandomEnds = 50;
 
 // Chooses the free clusters of a group. On entry, the set bits of `words` are the clusters that

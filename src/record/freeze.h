@@ -47,7 +47,7 @@ class Freeze {
   void wait_for_guard();
 
   Fd frozen_;  // the mount point; open while frozen
-  Fd line_;    // socket to the guard, which treats its closing as the end of this process
+  Fd line_;    // socket to the guard; when it closes, the guard assumes that this process has ended
   pid_t guard_ = -1;
   std::string point_;
   std::chrono::milliseconds most_{};

@@ -341,7 +341,8 @@ std::vector<std::string> VolumeWatch::compare(const VolumeState& now) {
   return out;
 }
 
-// If the recording began before the mount, the first mount and the unmount after it are expected.
+// If the recording began before the mount, the first mount, and the unmount that follows it, are
+// expected.
 void VolumeWatch::compare_mounts(const VolumeState& now, std::vector<std::string>& out) {
   if (now.mount == last_.mount) {
     if (const std::string changed = difference(last_.options, now.options); !changed.empty())

@@ -60,8 +60,7 @@ struct Checkpoint {
   // them as its first events, so its first recorded event has the number freed.size() + 1.
   std::vector<Freed> freed;
   std::unordered_map<std::uint32_t, state::TreeShape> freed_shapes;  // by group
-  // The kind of the index of groups, and its lists by order, which are empty if that kind has no
-  // lists.
+  // The kind of the index of groups, and its lists by order (empty if that kind has no lists).
   state::GroupIndex index = state::GroupIndex::none;
   std::vector<std::vector<Listed>> largest, average;
   state::TreeShape tree;

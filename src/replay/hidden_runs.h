@@ -38,14 +38,15 @@ struct FreeEvidence {
 };
 
 // Looks for one or two runs of clusters that explain the given counters: once they are marked as in
-// use, the bitmap has these counters. Each run is at the beginning or at the end of a free run. If
-// the file before it was deleted, it may also be in the middle, where it ends at a multiple of the
-// size of a CPU's preallocation (512 blocks). No run contains clusters that are known to be free.
-// Answers are ranked by the number of ranges of `not_all_free` that they touch, the highest number
-// first. Among answers with the same number, one with a single run is better. After that, the
-// answer whose ends are aligned to the largest power of two is better, because preallocations are
-// cut from aligned chunks. If no two runs explain the counters, preallocations of several CPUs may
-// (hidden_tails.h). Finds no answer if the counters exceed the group's clusters.
+// use, the bitmap has these counters. Each run is at the beginning or at the end of a free run. A
+// run may also be in the middle of a free run if the file that preceded it was deleted. It then
+// ends at a multiple of the size of a CPU's preallocation (512 blocks). No run contains clusters
+// that are known to be free. Answers are ranked by the number of ranges of `not_all_free` that they
+// touch, the highest number first. Among answers with the same number, one with a single run is
+// better. After that, the answer whose ends are aligned to the largest power of two is better,
+// because preallocations are cut from aligned chunks. If no two runs explain the counters,
+// preallocations of several CPUs may explain them (hidden_tails.h). Finds no answer if the counters
+// exceed the group's clusters.
 [[nodiscard]] HiddenRuns find_hidden_runs(const Geometry& geometry, state::bitmap::ConstWords words,
                                           const state::MbGroup& shown,
                                           const FreeEvidence& evidence = {});

@@ -21,7 +21,7 @@ enum class Reason : std::uint8_t {
   max_to_scan,    // extents of a search that ended because it had examined mb_max_to_scan extents
   walk,           // a group that a walk refused, in a criterion that can also use lists
   linear_groups,  // a group that was refused before the lists were used (mb_max_linear_groups)
-  not_loaded,     // a group without a loaded buddy, which the criterion does not load
+  not_loaded,     // a group whose buddy is neither loaded nor loaded by the criterion
   full_in_lists,  // a full group that was on a list
   // a group that is not full but has too few free clusters, or whose extents or chunks are too
   // short

@@ -96,7 +96,7 @@ class Session {
   [[nodiscard]] std::vector<Result<Run>> what_if_in_lockstep(std::span<const Setup> setups) const;
   // How many of `setups` to pass to each call of what_if_in_lockstep() if `threads` threads make
   // the calls. Larger calls take less time in total, but more memory. Returns 1 if a setup has its
-  // own decider, which may be a process.
+  // own decider, because the decider may be a process.
   [[nodiscard]] std::size_t in_lockstep(std::span<const Setup> setups, unsigned threads) const;
   // Replays under each setup in `threads` threads (0: one per CPU). The runs are in the order of
   // the setups.

@@ -14,7 +14,7 @@ namespace {
 // cache.
 constexpr std::size_t kOpsAtOnce = 512;
 
-// Reads up to kOpsAtOnce operations into `out`, which is empty at the end of the trace.
+// Reads up to kOpsAtOnce operations into `out`. At the end of the trace, `out` is empty.
 Status read_some(OpReader& ops, std::vector<Op>& out) {
   out.clear();
   while (out.size() < kOpsAtOnce) {

@@ -111,7 +111,7 @@ std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
 }
 
 // Adds the blocks to the run that was extended last. Returns false if they do not continue it.
-// Files are written from beginning to end, so most blocks do.
+// Files are written from beginning to end, so most blocks continue it.
 bool Translation::add_to_recent(std::uint64_t block, const Run& run) {
   if (recent_ == runs_.end() || !continues(*recent_, block, run)) return false;
   const auto after = std::next(recent_);

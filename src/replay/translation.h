@@ -53,7 +53,7 @@ using FileLayouts = boost::unordered_flat_map<std::uint64_t, FileLayout>;
 // Assigns files to writers. Each round of new files gives every writer one file, in an order that
 // differs from round to round. If the order were always the same, all inode numbers of one writer
 // would have the same remainder modulo the number of writers. The same would be true of their
-// stream goals, which have been selected by inode number since 6.17.
+// stream goals, because since 6.17 the inode number selects the stream goal.
 class FileWriters {
  public:
   // There must be at least one writer.

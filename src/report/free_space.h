@@ -41,7 +41,7 @@ struct FreeSpaceReport {
   [[nodiscard]] bool superblock_is_old() const {
     return bad_groups.empty() && superblock.free_blocks_count != extents.blocks;
   }
-  // e2freefrag's total, which is one too many if the last chunk is whole.
+  // The number of chunks that e2freefrag prints: one too many if the last chunk is whole.
   [[nodiscard]] std::uint64_t chunks() const {
     return (superblock.blocks_count >> extents.chunk_bits) + 1;
   }

@@ -126,7 +126,7 @@ struct Outcome {
 // the ager does not know.
 [[nodiscard]] Outcome outcome_of(const age::Ager& ager, const Geometry& geometry);
 
-// The outcome of a file system at its start, which has figures of free space only.
+// The outcome of a file system at its start. It has only figures of free space.
 [[nodiscard]] Outcome outcome_of(const state::Source& source);
 
 // The mb_stats of the kernel that made the decisions; empty if a model made them.

@@ -89,7 +89,7 @@ struct Case {
   std::vector<Figure> figures;      // without times if both policies made the same decisions
   stats::FreeExtents free_base, free_with;
   bool alike = false;                // both policies made the same decision for every request
-  std::vector<Figure> alike_times;   // the times if `alike`, which show the noise
+  std::vector<Figure> alike_times;   // if `alike`: the times, whose differences are only noise
   unsigned repeats = 1;              // the times are the median of this many runs
   std::vector<std::string> caveats;  // doubts about the input or the results
   std::string refused;               // why the case is not compared; empty if it is

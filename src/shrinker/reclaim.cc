@@ -102,8 +102,8 @@ ShrinkCall in_turn(StatusCache& cache, std::uint64_t budget) {
   return scan;
 }
 
-// The list is in the order in which inodes were used. A call with a budget of 0 moves no inode on
-// it, but in 6.1 it does.
+// The list is in the order in which inodes were used. Unlike in Linux 6.1, a call with a budget of
+// 0 moves no inode on the list.
 ShrinkCall least_recently_used(StatusCache& cache, std::uint64_t budget) {
   return budget == 0 ? ShrinkCall{} : in_turn<walk_from_start>(cache, budget);
 }

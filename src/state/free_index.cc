@@ -47,7 +47,7 @@ std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
 namespace {
 
 // Calls `use` with one array of lists and with the Group members for it: the hook, the flag that
-// the group has moved, and the order.
+// marks a moved group, and the order.
 template <class Largest, class Average, class Use>
 auto on_lists(OrderLists lists, Largest& largest, Average& average, const Use& use) {
   return lists == OrderLists::largest

@@ -150,7 +150,7 @@ class FsState {
   [[nodiscard]] GroupPlace place_of(std::uint32_t group) const;
   // Puts the group back in that place, for a caller that has undone a change of its clusters. The
   // group keeps its present place on a list if its clusters now give it another order, or if the
-  // group before it has left the list.
+  // group that preceded it has left the list.
   void put_back(const GroupPlace& place);
 
   // The buddy of a loaded group. Built at first use.

@@ -109,7 +109,7 @@ FreeExtents FreeExtentScan::finish() const {
   return all;
 }
 
-// Counts the pieces of the last free run, which has ended.
+// Called when a free run has ended. Counts its pieces.
 void FreeChunkScan::close() {
   if (end_ == start_) return;
   const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;

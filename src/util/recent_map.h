@@ -17,7 +17,8 @@ class RecentMap {
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  // Null if there is no such element. Valid as long as a pointer into the Map is.
+  // Null if there is no such element. The pointer stays valid as long as a pointer into the Map
+  // does.
   [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : look_up(key); }
   [[nodiscard]] const Value* find(const Key& key) const {
     return is_recent(key) ? recent_ : look_up(key);

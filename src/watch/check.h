@@ -36,8 +36,8 @@ struct GroupsCheck {
                                                  const replay::WarmStart& warm);
 
 // Compares a model that follows a live kernel with the kernel's groups. The kernel ran while it
-// printed them, so only groups that do not change in the model between a moment before the reading
-// and one after it are compared.
+// printed them, so a group is compared only if it does not change in the model from a moment before
+// the reading to a moment after the reading.
 class GroupsComparison {
  public:
   // The longest time assumed between an event and its effect.

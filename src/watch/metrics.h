@@ -18,8 +18,8 @@ namespace e4r::watch {
 [[nodiscard]] std::string metric_name(const results::Row& row);
 
 // The reports of a watch as metrics. Counters add up over all start images, so they never decrease.
-// What happens between the last report before a new start image and the first one after it is not
-// counted.
+// What happens between the last report under one start image and the first report under the next is
+// not counted.
 class Metrics {
  public:
   // `version`: the version of this program.

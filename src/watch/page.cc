@@ -288,7 +288,8 @@ class Page {
     }
   }
 
-  // Draws the map. Each character stands for several cells, so that `kept` lines are left.
+  // Draws the map in at most six lines, and leaves at least `kept` lines of the page free. If there
+  // are more cells than characters, a character stands for several cells.
   void map(std::size_t kept) {
     if (room() < kept + 2 || picture_->map.empty()) return;
     const std::size_t lines = std::min<std::size_t>(room() - kept - 1, 6);

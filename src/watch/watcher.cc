@@ -144,8 +144,8 @@ void Watcher::start_again() {
 
 Status Watcher::pump() {
   if (over_) return {};
-  // The stream holds events back for Tracer::kSlackNs. So a remount is noticed here before any
-  // event after it is passed on.
+  // The stream holds events back for Tracer::kSlackNs. So a remount is noticed here before the
+  // stream passes on any event that follows it.
   if (mounts_.has_changed() || Steady::now() - looked_ >= kLookEvery) {
     looked_ = Steady::now();
     E4R_CHECK(look_around());

@@ -22,8 +22,8 @@ class When {
   [[nodiscard]] static Result<When> parse(const std::string& text,
                                           std::span<const allocator::Policy* const> shadows);
 
-  // Whether the condition has become true: it has held for the required time, which was not yet the
-  // case in the last picture.
+  // Whether the condition has become true: it has now held for the required time, and in the last
+  // picture it had not.
   [[nodiscard]] bool becomes_true(const Picture& picture);
   [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -64,7 +64,7 @@ namespace e4r::tools {
 namespace {
 
 // A user of mke2fs-lazy, which accepts mke2fs's options, may expect that tune2fs-lazy accepts
-// tune2fs's. The message says that it does not.
+// tune2fs's. The message says that tune2fs-lazy does not accept them.
 int run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))

@@ -18,7 +18,7 @@ namespace e4r::tools {
 // the kernel may be writing to it.
 [[nodiscard]] Result<lazyinit::Inventory> look_at_mounted(lazyinit::Target& target);
 
-// The pace of the kernel's thread, measured since the first call.
+// The pace of the kernel's thread, measured since the first call of text().
 class Pacer {
  public:
   // Returns for example "1,234 groups with 2.4 GiB left; 12 groups in 10 s; 17 min 8 s left at that
@@ -26,7 +26,7 @@ class Pacer {
   [[nodiscard]] std::string text(const lazyinit::Inventory& now);
   // The time since the last group was done.
   [[nodiscard]] std::chrono::duration<double> idle() const;
-  // The number of groups without the flag at the first call.
+  // The number of groups without ITABLE_ZEROED at the first call of text().
   [[nodiscard]] std::uint64_t left_at_first() const { return first_left_; }
 
  private:

@@ -23,8 +23,8 @@ Status run_itable(const std::string& tune2fs, const std::string& command,
                   const ImageOptions& options, const lazyinit::ImageLock& /*lock*/) {
   std::vector<std::string> argv = {"tune2fs"};
   if (!options.undo.empty()) argv.insert(argv.end(), {"-z", options.undo});
-  // tune2fs probes a device only with -f, because its zeros may not last. The caller has checked
-  // that they do.
+  // tune2fs probes a device only with -f, because the device's zeros may not last. The caller has
+  // checked that they last.
   if (command == "probe") argv.emplace_back("-f");
   argv.insert(argv.end(), {"-E", "itable=" + command, options.image});
   std::fflush(stdout);

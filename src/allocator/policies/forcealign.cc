@@ -20,8 +20,8 @@
 //    which begin at block 1) (EXT4_MB_FORCE_ALIGN, patch 8). As for any request, preallocations
 //    are then given back and the search is tried again.
 // Thus a request of 16 KiB fails when its normalised goal of up to 8 MiB is not free, even if
-// shorter extents are. extsize_trim=1 then searches for the request's own length; this is not in
-// the posting.
+// shorter extents are free. extsize_trim=1 then searches for the request's own length; this is not
+// in the posting.
 //
 // This model differs from the posting: a tunable decides which files have an extsize. The other
 // rules are the rules of 7.3; the posting was for 6.14. `e4replay age` makes requests as

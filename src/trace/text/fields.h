@@ -106,7 +106,7 @@ struct SignedNumber : Required<K>, Names<K> {
   }
 };
 
-// "KEY 123", which is read and dropped.
+// Reads "KEY 123" and drops it.
 template <Key K, Key Name = K>
 struct Ignored : Required<K>, Names<Name> {
   static constexpr bool required = false;

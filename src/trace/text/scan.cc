@@ -95,7 +95,8 @@ void skip_difference(LineCursor& s) {
   s.spaces();
 }
 
-// Reads from the pid on: "123  (456) [001] d..2. 1.000000: name: " or "123 1d..2. 1us : name: ".
+// Reads the rest of the prefix, beginning with the pid: "123  (456) [001] d..2. 1.000000: name: "
+// or "123 1d..2. 1us : name: ".
 bool read_after_dash(LineCursor& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || !s.ch(' ')) return false;
   s.spaces();
@@ -121,7 +122,7 @@ bool read_after_dash(LineCursor& s, Prefix& prefix) {
   return true;
 }
 
-// Reads from the pid on: "123/124 [001] 1.000000: ext4:name: ".
+// Reads the rest of the prefix, beginning with the pid: "123/124 [001] 1.000000: ext4:name: ".
 bool read_after_task(LineCursor& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || (s.ch('/') && !s.number(prefix.pid)) || !s.ch(' ')) return false;
   s.spaces();
