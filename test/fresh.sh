@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs README's commands on a fresh machine: a minimal Debian 12 in a directory, which has nothing but a clone of this
+# Runs README's commands on a fresh machine: a minimal Debian 12 in a directory, with nothing added but a clone of this
 # repository. README determines the commands and their order. Needs root and the Debian mirror in this machine's apt
 # configuration. Removes everything that it made, even when interrupted.
 #   test/fresh.sh [--installs]    --installs: only installs the packages, and does not build or test; then

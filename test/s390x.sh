@@ -88,7 +88,7 @@ both() {
     in_dir little "$native/tools/$name" "$@"
     in_dir big "$host/usr/bin/qemu-s390x-static" -L "$root" "$dir/$name" "$@"
     for side in little big; do
-        # Ignore the allocated size of a file, which can depend on its place on the disk.
+        # Ignore the allocated size of a file, because it can depend on the file's place on the disk.
         sed -i '/allocated of the/d' "$dir/$side.out"
     done
     if ! diff -u "$dir/little.out" "$dir/big.out" || ! cmp "$dir/little/disk" "$dir/big/disk"; then

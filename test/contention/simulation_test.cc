@@ -305,8 +305,8 @@ TEST(Contention, AFreeHoldsItsGroupBeforeTheRequest) {
   };
   all.request(0, 100, group(2), 10, 20, 30).after_free(free_of(5, 55), 60);
   EXPECT_EQ(simulate(all.work(), 1, 1).ns, 100u + 60 + 30);
-  // The second writer's free requests the lock of the same group at 120 and gets it at 155. So this
-  // writer ends 35 ns later than it would alone.
+  // The free of the second writer requests the lock of the same group at 120 and gets it at 155. So
+  // this writer ends 35 ns later than it would alone.
   all.request(1, 115, group(3), 0, 10, 10).after_free(free_of(5, 15), 20);
   const SimulationOutcome out = simulate(all.work(), 2, 2);
   EXPECT_EQ(out.requests, 2u);

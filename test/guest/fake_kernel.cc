@@ -3,7 +3,7 @@
 // allocates one block after the other. The name of its file selects what it does wrong:
 // - dies, dies-later (at the sixth request), hangs, never-ready, twice (allocates blocks twice),
 //   free-fails.
-// - picky refuses `commit=`, and a write of mb_group_prealloc, which is already 512.
+// - picky refuses `commit=`, and writes to mb_group_prealloc, whose value is already 512.
 // - confused reports lock operations that are impossible.
 // - Kernels whose names begin with "far" decide differently from the others, and take 350 ns for a
 //   decision; far-slow takes 900 ns. If the name begins with "noisy", the time depends on the

@@ -239,7 +239,7 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   EXPECT_EQ((*namesake)->name, "kernel:" + dir_.file("other/good"));
 }
 
-// A patched kernel may have a model of its own, which must have the same number of criteria.
+// A patched kernel may have a model of its own. The model must have as many criteria as the kernel.
 TEST_F(GuestTest, TheModelOfAKernelHasAsManyCriteria) {
   const auto ladder = [&](char criteria) {
     const std::string path = kernel(std::string("of-") + criteria);

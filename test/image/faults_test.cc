@@ -226,7 +226,7 @@ TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
   }
 }
 
-// If descriptors have no checksums, the flag is ignored.
+// If descriptors have no checksums, the flag BLOCK_UNINIT is ignored.
 TEST(Uninitialised, FlagCountsOnlyWithChecksums) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

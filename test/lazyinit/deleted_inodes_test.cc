@@ -36,7 +36,7 @@ class DeletedInodes : public ToolTest {
     });
     return fsck(all);
   }
-  // Makes debugfs delete the inode with this number, which is in an unused part of a table.
+  // Makes debugfs delete the inode with this number. The inode is in an unused part of a table.
   void delete_there(std::uint64_t number) {
     const std::string inode = "<" + std::to_string(number) + ">";
     for (const char* command : {"clri ", "sif "}) {

@@ -10,7 +10,8 @@
 
 namespace e4r::test {
 
-// A target on bytes in memory, which must outlive the target. Only one thread may use it at a time.
+// A target on bytes in memory. The bytes must outlive the target. Only one thread may use it at a
+// time.
 class MemoryTarget : public lazyinit::Target {
  public:
   explicit MemoryTarget(std::vector<std::byte>& bytes, std::string name = "memory")

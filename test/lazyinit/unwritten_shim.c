@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A library for LD_PRELOAD. It simulates a file or block device whose parts are unreadable until
 // they are written, as with dm-integrity without a wipe. UNWRITTEN=FILE:MAP names the file and its
-// map. The map has a byte for each page of FILE, which is 1 if the page was written. All processes
-// share the map. MAP.log lists the reads that failed.
+// map. The map has one byte for each page of FILE: 1 if the page was written. All processes share
+// the map. MAP.log lists the reads that failed.
 //
 // A write to part of an unreadable page also fails, because the page cache would have to read the
 // rest of the page. BLKDISCARD makes whole pages unreadable again. fallocate() writes zeros in all

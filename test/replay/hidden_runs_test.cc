@@ -107,7 +107,7 @@ TEST(HiddenRuns, LieWhereASearchFoundNotAllFree) {
 }
 
 // There are more than two preallocations. They belong to CPUs and are in pieces of 512 clusters.
-// Some of the files before them were deleted.
+// Some of the files that preceded them were deleted.
 TEST(HiddenRuns, MayBeMany) {
   Rng rng(5);
   for (int round = 0; round < 50; ++round) {

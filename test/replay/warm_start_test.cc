@@ -260,8 +260,8 @@ struct OldBlocks {
   std::vector<std::uint64_t> words{source.groups[1].words.begin(), source.groups[1].words.end()};
 };
 
-// If a file has no extents, its requests have no neighbours, but a request's goal shows the file's
-// block before it.
+// If a file has no extents, its requests have no neighbours, but the goal of a request shows the
+// place of the file's preceding block.
 TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   OldBlocks old;  // blocks 30 to 34 of the file
   const auto& geometry = old.source.geometry;
@@ -368,7 +368,7 @@ TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
 }
 
 // In the trace, requests use the beginning of a CPU's preallocation. The counters show that the
-// preallocation extends to the end of its chunk, and where two others are.
+// preallocation extends to the end of its chunk, and the places of two other preallocations.
 TEST(WarmStart, APreallocationOfACpuGoesOnToTheEndOfItsChunk) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 600);

@@ -113,7 +113,7 @@ void expect_all_rows(const json::value& document, const results::Outcome& run) {
   EXPECT_GT(known, 60u);
 }
 
-// Every row must have its own member in the document, which no other member replaces.
+// Every row must have a member of its own in the document. No other member may replace it.
 TEST(ReplayJson, HasEveryRowOfTheText) {
   ReplayReport report = followed_report();
   report.start.free.extents.add(0, 5);

@@ -54,7 +54,8 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
     }
     if (rng.chance(1, 50)) state.commit(transaction++);
     if (step % 50 == 0) {
-      // Ignore one violation, which the test causes: it frees clusters that also wait for a commit.
+      // Ignore one violation that the test itself causes: it frees clusters that also wait for a
+      // commit.
       std::vector<std::string> lines = state.check(5);
       std::erase_if(lines, [](const std::string& l) {
         return l.find("freed range") != std::string::npos ||

@@ -228,7 +228,7 @@ TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
 }
 
 // If a user runs the emitted script by hand, it merges the results of its jobs, or reports which
-// are missing. It can be run again, even after it was killed during the merge.
+// results are missing. It can be run again, even after it was killed during the merge.
 TEST_F(SweepCommand, TheSlurmScriptByHandJoinsTheParts) {
   ASSERT_EQ(test::run(sweep("whole", 6)).status, 0);
   std::ofstream(dir_.file("job.sh"))

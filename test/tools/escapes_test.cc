@@ -85,7 +85,7 @@ class Escapes : public testing::Test {
     ASSERT_NO_FATAL_FAILURE(make_capture(names));
   }
 
-  // Returns an mb_stats text with a hostile name of a counter, which no kernel has.
+  // Returns an mb_stats text that has a counter with a hostile name. No kernel has such a counter.
   static std::string mb_stats() {
     std::string name = kHostile;
     std::ranges::replace(name, '\n', '\r');

@@ -14,7 +14,7 @@ umount "$fs"
 mke2fs -q -F -t ext4 -g 8192 -E nodiscard,lazy_itable_init=1 "$loop"
 groups=32
 
-# not_zeroed: prints the number of groups without the flag, according to dumpe2fs on the mounted device.
+# not_zeroed: prints the number of groups without ITABLE_ZEROED, according to dumpe2fs on the mounted device.
 not_zeroed() { dumpe2fs "$loop" 2>/dev/null | grep '^Group [0-9]*:' | grep -vc ITABLE_ZEROED || true; }
 left() { tell lazy_init groups_left; }
 is_left() { [ "$(left)" = "$1" ]; }
