@@ -19,7 +19,7 @@
 . "$LAB/guest/null_blk.sh"
 
 # make_disk N: makes a memory disk that takes a fixed time per request and handles N requests at once. If N is small,
-# the I/O scheduler keeps and sorts the waiting requests, so the disk does not get them in the order of submission.
+# the I/O scheduler keeps and sorts the waiting requests, so they do not reach the disk in the order of submission.
 make_disk() {
     [ "${DEVICE:-null_blk}" = null_blk ] || return 0
     make_null_blk size=256 blocksize=512 "completion_nsec=${NSEC:-200000}" "hw_queue_depth=$1" \

@@ -27,8 +27,8 @@ jobs=${E4R_LAB_JOBS:-2}
 # Kernels that fetch.sh can download. The tree of 6.1 is "base".
 debian_bases="6.1 6.12 7.3"
 
-# list_bases: prints Debian's bases, and the trees that fetch.sh --tree has copied. It does not list the tree of a
-# series, which is a git worktree: there .git is a file, not a directory.
+# list_bases: prints Debian's bases, and the trees that fetch.sh --tree has copied. It does not list the trees of
+# series: they are git worktrees, in which .git is a file, not a directory.
 list_bases() {
     local repository name
     for repository in "$E4R_LAB"/*/.git/; do

@@ -88,7 +88,7 @@ file_extents() {
     local report status=0
     report=$("$(project_build)/tools/e4replay" verify "$1.img" "$1.trace.zst" -p "$2" --no-progress \
         --json -) || status=$?
-    # verify exits with 3 if a counter of mb_stats or a decision differs, which is not an error here.
+    # verify exits with 3 if a counter of mb_stats or a decision differs. That is not an error here.
     [ $status = 0 ] || [ $status = 3 ] || die "verifying $1 failed"
     jq -r '.runs[0] | select(.agreement.identical == .agreement.requests) |
         "file_extents \(.files.extents)"' <<<"$report"

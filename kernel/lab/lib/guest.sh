@@ -126,8 +126,8 @@ guest() {
     end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"
 }
 
-# start_guest RUN TREE TARGET VARIANT JOB: starts the guest, which is the first half of guest(). Leaves the files pid
-# and token in RUN.
+# start_guest RUN TREE TARGET VARIANT JOB: does the first half of guest(): starts the guest. Leaves the files pid and
+# token in RUN.
 start_guest() {
     local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel i
     kernel=$(kernel_image "$tree" "$target" "$variant") || exit
@@ -154,8 +154,7 @@ start_guest() {
     echo "$!" >"$run/pid"
 }
 
-# end_of_guest RUN TREE TARGET VARIANT SECONDS: waits for the guest and judges its run, which is the second half of
-# guest().
+# end_of_guest RUN TREE TARGET VARIANT SECONDS: does the second half of guest(): waits for the guest and judges its run.
 end_of_guest() {
     local run=$1 pid
     pid=$(cat "$run/pid")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Prints the tables of xfstests.sh. Reads lines "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", separated by tabs.
 # SIDE is stock or patched. LOG is a line of the kernel log, or "-". RESULT is pass, fail, notrun or spared. A test is
-# spared if the stock kernel did not run it because the patched kernel had passed it, which cannot be a new failure.
+# spared if the stock kernel did not run it because the patched kernel had passed it: such a test cannot be a new
+# failure.
 #   -v A=TITLE -v B=TITLE    titles of the two kernels
 # Exit status 1 if the patched kernel failed, in any run, a test that stock passed in all of its runs; 3 if
 # nothing was compared. A spared test that the patched kernel passed in all of its runs counts as compared.

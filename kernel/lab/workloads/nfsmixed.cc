@@ -98,7 +98,8 @@ int main(int argc, char** argv) {
         file.write(at, data.data(), size);
       }
   });
-  threads.emplace_back([&] {  // random writes to the first half and half of the other pages
+  // Random writes to the first half of the file, and to every second page of the second half.
+  threads.emplace_back([&] {
     lab::Rng rng(seed);
     std::vector<char> data(16 << 10);
     for (; !done; ++pieces) {
