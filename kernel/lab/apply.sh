@@ -6,8 +6,8 @@
 #   SERIES   a topic of kernel/series/6.1.series, several topics separated by commas, or "all"; for another
 #            base, prefixed by its number (6.12-trace-inputs)
 #
-# Patches must apply without fuzz. On a base other than 6.1, git falls back to a three-way merge with the files of 6.1,
-# which must have been fetched. Stops at the first patch that does not apply, and names it. If the tree already has the
+# Patches must apply without fuzz. On a base other than 6.1, git falls back to a three-way merge with the files of 6.1.
+# These must have been fetched. Stops at the first patch that does not apply, and names it. If the tree already has the
 # same patches, does not change it. Prints the path of the tree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"

@@ -29,7 +29,8 @@ struct KernelOptions {
 };
 
 // The block allocator of a kernel as a decider. It records the kernel's allocations in its own
-// state, of which only the bitmaps are valid. Preallocations exist only in the kernel's memory.
+// state. Only the bitmaps of this state are valid. Preallocations exist only in the kernel's
+// memory.
 //
 // Each request is made for a stand-in of its inode. If the trace lacks the file's size and number
 // of writers, the stand-in gets values that lead the kernel to the mode and the size step of

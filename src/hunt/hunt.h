@@ -20,7 +20,7 @@ struct HuntOptions {
   std::string start;                  // the file system of all cases; empty: generated ones
   std::uint64_t largest = 0;          // largest size of a generated file system in bytes
   std::uint64_t shrink_trials = 1000;
-  // The time limit of the whole hunt, of which the search gets three quarters. If it is 0, the
+  // The time limit of the whole hunt. The search gets three quarters of it. If the limit is 0, the
   // number of trials alone ends the hunt.
   std::chrono::milliseconds most = {};
   OutputName output{""};  // the capture

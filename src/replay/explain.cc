@@ -40,7 +40,7 @@ std::string name_of(allocator::SizeStep step) {
   return "up to " + format_size(16384ull << static_cast<int>(step));
 }
 
-// Stands for a refusal by a rung of a plugin policy, whose rules are unknown here.
+// Stands for a refusal by a rung of a plugin policy. The rung's rules are unknown here.
 constexpr auto kOwnReason = static_cast<Refusal>(UINT8_MAX);
 
 std::string_view name_of(Refusal refusal) {

@@ -122,8 +122,8 @@ struct Outcome {
 // space, fragmentation and layout of files. Takes about as long as copying the counters.
 [[nodiscard]] Outcome counts_of(const replay::Engine& engine);
 
-// The outcome of an ager so far. The caller adds the policy, the time and the bytes written, which
-// the ager does not know.
+// The outcome of an ager so far. The caller adds what the ager does not know: the policy, the time
+// and the bytes written.
 [[nodiscard]] Outcome outcome_of(const age::Ager& ager, const Geometry& geometry);
 
 // The outcome of a file system at its start. It has only figures of free space.

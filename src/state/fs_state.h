@@ -45,7 +45,7 @@ enum class GroupIndex : std::uint8_t {
   // 6.16)
   lists_keep_full,
   // Lists in order of arrival for the largest free chunk, and a red-black tree for the average free
-  // extent, in which a full group keeps its place (Linux 5.13 to 5.19).
+  // extent. A full group keeps its place in the tree (Linux 5.13 to 5.19).
   tree,
   // like `tree`, but each change of a group moves it to the end of its list (up to 5.15.70)
   tree_to_end,

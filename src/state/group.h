@@ -16,7 +16,7 @@
 namespace e4r::state {
 
 // A line of /proc/fs/ext4/NAME/mb_groups, as ext4_mb_seq_groups_show prints it: the buddy of a
-// group, in which preallocations are in use.
+// group. The clusters of preallocations count as in use.
 struct MbGroup {
   // The number of orders that the kernel prints for every block size.
   static constexpr std::size_t kOrders = 14;

@@ -104,10 +104,10 @@ struct Work {
 };
 
 // Replays the points in threads. Each thread runs several points at a time (Session::in_lockstep).
-// When all of these are finished, the line of each (store.h) is passed to `done` on the thread that
-// ran it, and its engine is freed. So memory use depends only on the number of running points.
-// Returns when no point is running. The Error is the first one of a replay or of `done`; no point
-// starts after it.
+// When all of these are finished, the line of each point (store.h) is passed to `done` on the
+// thread that ran it, and its engine is freed. So memory use depends only on the number of running
+// points. Returns when no point is running. The Error is the first one of a replay or of `done`; no
+// point starts after it.
 [[nodiscard]] Status run_points(
     const Work& work, const std::function<Status(std::size_t index, std::string line)>& done);
 

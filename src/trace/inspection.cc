@@ -199,7 +199,7 @@ class ByDevice {
   }
 
   std::map<std::uint32_t, Seen> devices_;
-  Seen lost_;    // counts of markers so far, with which each new device starts
+  Seen lost_;    // counts of markers so far; each new device starts with them
   Seen others_;  // all devices beyond kMaxDevices
   Seen* last_ = nullptr;
   std::uint32_t last_dev_ = 0;

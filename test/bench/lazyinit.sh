@@ -7,7 +7,7 @@
 # Uses sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less one block, the largest file on ext4 with 4 KiB blocks).
 # For each of them, prints the seconds, the bytes that the process and its children wrote, the bytes of the file on
 # disk, and the number of groups marked as zeroed (median of three). Then, as root, measures two loop devices: one with
-# WRITE ZEROES, and one on ramfs without it, on which it also compares zeroing with dd.
+# WRITE ZEROES, and one on ramfs without it. On the latter, also compares zeroing with dd.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build/release}")

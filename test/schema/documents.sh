@@ -44,8 +44,8 @@ write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
 write verify linux-6.18 "$e4replay" verify churn-4k.img linux618-churn-4k.trace.zst --json -
 write verify no-stats "$e4replay" verify "$traces/churn-ext3-5.4.e4c" --json -
-# Change a document so that it looks like one of a kernel's code without mb_stats, where only closing events show the
-# searches (test/stats/mb_files_test.cc).
+# Change a document so that it looks like the document of a kernel's code without mb_stats. Then only closing events
+# show the searches (test/stats/mb_files_test.cc).
 python3 - "$out" <<'END'
 import json, pathlib, sys
 

@@ -47,7 +47,7 @@ TEST(FreedList, MergesWithItsParentAlone) {
   EXPECT_TRUE(list.add(0, 20, 2, 1));
   EXPECT_TRUE(list.add(0, 10, 2, 1));
   EXPECT_TRUE(list.add(0, 30, 2, 1));
-  EXPECT_TRUE(list.add(0, 18, 2, 1));  // goes below 10, with which it is not adjacent
+  EXPECT_TRUE(list.add(0, 18, 2, 1));  // goes below 10, but is not adjacent to it
   ASSERT_EQ(list.entries().size(), 4u);
   EXPECT_EQ(list.entries().back().start, 18u);
   EXPECT_TRUE(list.add(0, 12, 6, 1));  // goes below 18 and merges with it; then 10 also merges

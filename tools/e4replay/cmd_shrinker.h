@@ -18,9 +18,9 @@ struct ShrinkerReport {
   std::vector<shrinker::ReclaimOutcome> runs;
 };
 
-// The smaller of two shares: of the recorded calls, and of the lookups, in which the model agrees
-// with the recording. Empty if there are no calls. There are about a thousand lookups for each
-// call, so a common share would hide a wrong model.
+// The share of the recorded calls in which the model agrees with the recording, or the share of
+// such lookups, whichever is smaller. Empty if there are no calls. There are about a thousand
+// lookups for each call, so a common share would hide a wrong model.
 [[nodiscard]] std::optional<double> percent_same(const shrinker::CacheAgreement& agreement);
 
 [[nodiscard]] std::string shrinker_text(const ShrinkerReport& report);

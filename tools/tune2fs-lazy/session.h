@@ -74,7 +74,7 @@ struct OpenedTarget {
 // Warns if the inodes of a group end within a block, because the kernel's thread then makes
 // mistakes (FileSystem::ends_within_block).
 void warn_of_partial_block(const OpenedTarget& opened);
-// Refuses a file system without descriptor checksums, in which groups have no flags.
+// Refuses a file system without descriptor checksums, because its groups have no flags.
 [[nodiscard]] Status need_checksums(const OpenedTarget& opened);
 // Parses a range of groups: "7", "3-9", "100-"; "" means all `count` groups.
 struct GroupRange {

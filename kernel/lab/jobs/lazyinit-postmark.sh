@@ -4,7 +4,7 @@
 # request of up to 32 KiB at a time, in a millisecond. Runs on any kernel.
 #   LAZY=init_itable=10  mount option: init_itable=N or noinit_itable
 #   CACHE=none           the disk has no volatile cache. null_blk: it has one, and a flush costs one request.
-#                        loop: a loop device on the disk, whose page cache accepts writes at once and writes
+#                        loop: a loop device on the disk; its page cache accepts writes at once and writes
 #                        them back on a flush
 #   BARRIER=1            the mount option barrier: 1 or 0
 #   FOREGROUND=postmark  postmark, with the mount option sync. Or stream: RATE direct writes of 64 KiB per

@@ -330,7 +330,7 @@ class Reader {
     constexpr std::uint16_t kText = 22;
     text_ |= id == kText;
     if (id != kHeaderInfo && id != kEventFormats) return {};
-    // Rejects repeated sections, with which a small file could cause unbounded work.
+    // Rejects repeated sections, because with them a small file could cause unbounded work.
     if (std::exchange(seen_[id == kEventFormats], true)) return error("has section {} twice", id);
     Section section;
     E4R_CHECK(read_section(c.u64(), id, true, section));
