@@ -36,8 +36,8 @@ struct OpenedImage {
 };
 
 // Opens an image or a capture's start image. Messages use `name` for it, even if `options` has
-// another name. Fails as opening an image or a capture does, and on a capture without a start
-// image.
+// another name. Fails for the same reasons as opening an image or a capture, and on a capture
+// without a start image.
 [[nodiscard]] Result<OpenedImage> open_image(const std::string& name, image::OpenOptions options);
 
 // Traces in any file format, and the recorder's files next to them.

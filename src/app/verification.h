@@ -45,8 +45,8 @@ class FollowedRecording {
   // `inputs` must outlive the object. `session` comes from session_options().
   FollowedRecording(const Inputs& inputs, replay::SessionOptions session);
 
-  // Follows the recorded kernel. Must be called before any replay. Fails as check_fidelity() does,
-  // unless `force`. Warns about what the result means for the policies.
+  // Follows the recorded kernel. Must be called before any replay. Fails for the same reasons as
+  // check_fidelity(), unless `force`. Warns about what the result means for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies,
                               const Listener& listener);
 

@@ -139,7 +139,7 @@ class Engine {
   // How many discards the worker sends for each recorded discard.
   [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
   // Whether the FITRIM call also discards runs of groups that are already marked as trimmed.
-  // `from_this` is true if the recorded call did so in the current group.
+  // `from_this` is true if the recorded call discarded such runs in the current group.
   virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
 
   // ---- Used by the driver.

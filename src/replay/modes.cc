@@ -106,8 +106,8 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own, state::Or
   model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
 }
 
-// Remembers the calls that discard runs of groups that are marked as trimmed. A call that does so
-// in one group does so in all groups.
+// Remembers the calls that discard runs of groups that are marked as trimmed. A call that discards
+// such runs in one group discards them in all groups.
 bool Follow::trims_again(std::uint32_t call, bool from_this) {
   std::vector<std::uint32_t>& again = inputs_.trims_again;
   const auto at = std::ranges::lower_bound(again, call);

@@ -346,7 +346,7 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
 }
 
 // Follows once more. Replaces `best` by the new run if fewer decisions differ in it. Returns
-// whether it did so.
+// whether it replaced `best`.
 template <class... Order>
 Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
                                        const Order&... order) const {

@@ -112,7 +112,7 @@ bool FlightRecorder::is_due() const {
 }
 
 // A checkpoint is taken when the first operation of a later event comes, because by then all
-// operations of the events before the checkpoint have taken effect.
+// operations of the events that precede the checkpoint have taken effect.
 void FlightRecorder::before(const replay::Op& op, replay::OrderSearch& run) {
   if (!candidate_ || op.ordinal <= candidate_->event) return;
   const Candidate from = *std::exchange(candidate_, std::nullopt);

@@ -18,7 +18,7 @@ namespace {
 
 using replay::Op;
 
-// The operations that have just taken effect, in that order.
+// The operations that have just taken effect, in the order in which they took effect.
 class TakenOps final : public replay::Account {
  public:
   void taken(const Op& op) override { ops.push_back(op); }

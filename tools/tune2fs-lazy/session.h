@@ -57,8 +57,8 @@ struct OpenedTarget {
 // --undo, overwritten content is first saved in that file.
 [[nodiscard]] Result<OpenedTarget> open_to_write(const ImageOptions& options,
                                                  const lazyinit::ImageLock& lock);
-// Opens the image as open_to_write() does, but makes no undo file. For commands that examine the
-// image before the first change.
+// Opens the image as open_to_write() does, but makes no undo file. Used by commands that examine
+// the image before the first change.
 [[nodiscard]] Result<OpenedTarget> open_to_look(const ImageOptions& options,
                                                 const lazyinit::ImageLock& lock);
 // Opens the image read-only, and refuses what open_to_write() refuses.
