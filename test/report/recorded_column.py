@@ -26,7 +26,7 @@ CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
 # When a kernel skips a group because its lock is held, it may already have counted the group.
 LOCKED = CR1 | {"mb_stats/cr0_stats/groups_considered"}
 MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1, "storm-6.12": LOCKED,
-              "storm-6.12-probes": LOCKED}
+              "storm-6.12-probes": CR1}
 
 
 def figures(column, path=""):
