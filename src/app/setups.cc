@@ -9,6 +9,7 @@
 #include "guest/kernel.h"
 #include "guest/kernel_file.h"
 #include "plugin/load.h"
+#include "replay/checkpoint.h"
 #include "replay/engine.h"
 #include "replay/explain.h"
 #include "stats/layout.h"
