@@ -33,7 +33,7 @@ fi
 # flex_bg, and so must be read.
 mke2fs -q -F -t ext4 -b 1024 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$disk" 256M
 bitmap=$(dumpe2fs "$disk" 2>/dev/null | awk '/^Group 16:/ { here = 1 }
-    here && /Block bitmap at/ { print $4 + 0; exit }')
+    here && /Block bitmap at/ && !n++ { print $4 + 0 }')
 slow=$((bitmap * 2))
 rest=$((slow + 2))
 dmsetup create lazyinit-resize <<TEXT
@@ -48,10 +48,16 @@ device=/dev/$name
 mount -o ro "$device" "$fs"
 echo 64 >"/sys/fs/ext4/$name/mb_prefetch"
 mount -o remount,rw "$fs"
-waiting=0 # for how many tenths of a second a request has been in flight
+# While it waits for the bitmap, its state is D. dm-delay's device does not show the request as being in flight.
+waiting=0 # for how many tenths of a second
 for ((i = 0; i < 100 && waiting < 5; ++i)); do
     sleep 0.1
-    if [ "$(awk '{ print $9 }' "/sys/class/block/$name/stat")" = 0 ]; then waiting=0; else waiting=$((waiting + 1)); fi
+    thread=$(pgrep -x ext4lazyinit || true)
+    if [ "$(awk '{ print $3 }' "/proc/${thread:-none}/stat" 2>/dev/null)" = D ]; then
+        waiting=$((waiting + 1))
+    else
+        waiting=0
+    fi
 done
 [ $waiting = 5 ] || { echo "the thread read no bitmap" >&2 && exit 2; }
 
