@@ -44,6 +44,12 @@ struct kiocb {
   struct file* ki_filp;
 };
 
+struct ext4_dio_write {
+  struct kiocb* iocb;
+  size_t count;
+  bool fills;
+};
+
 #define IOCB_NOWAIT 1
 #define GFP_KERNEL 0
 #define file_inode(file) ((file)->f_inode)
