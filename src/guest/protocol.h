@@ -71,7 +71,8 @@ struct e4r_op {
   __u32 locks;   /* record the locks (struct e4r_locks) */
   /* The effects of requests that run at the same time. Each of the first `locked_count` entries of
    * `locked` makes one attempt to lock that group fail, because another CPU holds the lock. If
-   * loses_best is set, another request takes the best extent before the search comes back for it. */
+   * loses_best is set, another request takes the best extent before the search comes back for it.
+   */
   __u32 locked_count;
   __u32 locked[E4R_MOST_LOCKED];
   __u32 loses_best;
