@@ -300,8 +300,9 @@ void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
   GroupSearch(search, policy_).run(streams_, start_);
+  const bool refused = search.refused && !begun.refused;
   const bool doubted = search.doubted;
-  if (!(search.refused && !begun.refused) && !doubted) return;
+  if (!refused && !doubted) return;
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   copy_request(begun, trial);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "record/tracefs_api.h"
+#include "record/tracer.h"
 #include "trace/event.h"
 
 namespace e4r::record {
@@ -55,7 +56,9 @@ Result<Probes> Probes::create() {
 }
 
 Probes::~Probes() {
-  if (exist_) remove_unused();
+  if (!exist_) return;
+  const Fd turn = take_turn();
+  remove_unused();
 }
 
 // The kernel refuses to remove a probe that is in use.

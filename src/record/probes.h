@@ -15,13 +15,15 @@ class Probes {
   // Creates the probes, unless another recorder has created them. The Error says why the kernel
   // cannot have them: it lacks kprobes, or its compiler has inlined mb_mark_used(). A kernel
   // without mb_free_blocks() gets only the first probe.
+  // Call it, and enable the events, in one turn (take_turn): another recorder may end meanwhile.
   [[nodiscard]] static Result<Probes> create();
   Probes(Probes&& other) noexcept : exist_(other.exist_) { other.exist_ = false; }
   Probes& operator=(Probes&& other) = delete;
-  // Removes the probes, unless another recorder uses them.
+  // Removes the probes in a turn of its own, unless another recorder uses them.
   ~Probes();
 
-  // Removes the probes that killed recorders have left, unless a recorder uses them.
+  // Removes the probes that killed recorders have left, unless a recorder uses them. Must be called
+  // in a turn.
   static void remove_unused();
 
  private:

@@ -61,12 +61,6 @@ Fd lock(const std::string& directory, int how) {
   return fd;
 }
 
-// Recorders start and end one at a time. Waits until the returned lock is free.
-Fd take_turn() {
-  const auto place = instances_place();
-  return place.ok() ? lock(*place, LOCK_EX) : Fd();
-}
-
 struct Known {
   InstanceName name;
   bool lives = false;  // its recorder still holds the lock
@@ -135,6 +129,11 @@ Status put_back(const InstanceName& gone, const std::string& place,
 }
 
 }  // namespace
+
+Fd take_turn() {
+  const auto place = instances_place();
+  return place.ok() ? lock(*place, LOCK_EX) : Fd();
+}
 
 std::string to_string(const InstanceName& name) {
   return fmt::format("{}{}-{}{}", kPrefix, name.pid, name.device_name, name.counts ? kStats : "");

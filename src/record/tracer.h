@@ -36,6 +36,10 @@ struct InstanceName {
 // alone: no other process sees that mount, and it ends with the process.
 [[nodiscard]] Status find_tracefs();
 
+// Recorders start and end one at a time. Waits for the turn of this one, which ends when the
+// returned descriptor is closed. A process must not wait for a second turn before that.
+[[nodiscard]] Fd take_turn();
+
 // A trace instance (Documentation/trace/ftrace.rst, "Instances") with its own buffers, events and
 // filters. A lock on its directory (flock) shows that its recorder lives. Movable. The destructor
 // restores everything that the instance changed.

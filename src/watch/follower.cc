@@ -142,10 +142,10 @@ Result<std::unique_ptr<replay::WhatIf>> Follower::make_shadow(
   setup.keep = [](replay::Accounts& accounts) { accounts.add<GroupHistogram>(); };
   std::unique_ptr<allocator::Decider> decider;
   if (guest::is_kernel(policy)) {
-    E4R_TRY(decider,
-            app::make_decider(
-                policy, start_.tunables,
-                {start_.source, start_.image_path, "the start image", start_.warm.streams}, true));
+    E4R_TRY(decider, app::make_decider(policy, start_.tunables,
+                                       {start_.source, start_.image_path, "the start image",
+                                        start_.warm.planted_streams()},
+                                       true));
   } else {
     decider = replay::make_model(start_.source, policy, start_.tunables, &start_.warm);
   }
