@@ -32,26 +32,11 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
   options.image = start.image_path;
   options.named = start.image_name;
   options.tunables = tunables;
-  options.stream_goals = start.stream_goals;
+  options.planted = start.planted;
   options.loaded = loaded;
   E4R_TRY(std::unique_ptr<allocator::Decider> kernel,
           guest::KernelDecider::start(start.source, options));
   return kernel;
-}
-
-// Names what the recorded kernel held in memory when the trace began and a kernel's code does not
-// get.
-std::vector<std::string> missing_in_memory(const Inputs& inputs) {
-  std::vector<std::string> out;
-  if (!inputs.warm) return out;
-  if (const std::size_t count = inputs.warm->prealloc_count(); count > 0)
-    out.push_back(fmt::format("{} preallocations", format_count(count)));
-  const auto& checkpoint = inputs.warm->checkpoint;
-  if (checkpoint == nullptr) return out;
-  if (const std::size_t count = checkpoint->freed.size(); count > 0)
-    out.push_back(fmt::format("{} freed extents that wait for a commit", format_count(count)));
-  if (!checkpoint->largest.empty()) out.emplace_back("the order of groups on its lists");
-  return out;
 }
 
 }  // namespace
@@ -114,20 +99,18 @@ Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy
     state.load(group);
     state.mark_read(state.group(group));
   }
-  model->allocator().plant(start.stream_goals);
   return std::unique_ptr<allocator::Decider>(std::move(model));
-}
-
-bool begins_cold(const allocator::Policy& policy, const Inputs& inputs) {
-  return guest::is_kernel(policy) && !missing_in_memory(inputs).empty();
 }
 
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
-  if (!begins_cold(policy, inputs)) return;
+  if (!guest::is_kernel(policy) || !inputs.warm || inputs.warm->checkpoint == nullptr) return;
+  const replay::Checkpoint& checkpoint = *inputs.warm->checkpoint;
+  if (!state::has_tree(checkpoint.index) || checkpoint.index != policy.kernel.groups.index) return;
   listener.warn(
-      fmt::format("{} begins without what the file system held in memory when recording began: {}",
-                  policy.name, fmt::join(missing_in_memory(inputs), ", ")));
+      fmt::format("{} begins without the order of the groups in the recorded kernel's tree "
+                  "(bb_avg_fragment_size_rb)",
+                  policy.name));
 }
 
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
@@ -141,7 +124,7 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
   };
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
     StartPoint start = {inputs.source, inputs.image_path, inputs.options.image};
-    if (warm != nullptr) start.stream_goals = warm->planted_streams();
+    if (warm != nullptr) start.planted = warm->planted();
     return make_decider(*setup.policy, setup.tunables, start, warm != nullptr);
   };
   return out;

@@ -50,7 +50,8 @@ struct StartPoint {
   const state::Source& source;  // must outlive the decider
   std::string image_path;       // path to open its image again
   std::string image_name;       // the image's name in messages
-  std::vector<allocator::PlantedStreamGoal> stream_goals = {};
+  // What it held in memory. Only for the code of a kernel; a model gets it from WarmStart.
+  allocator::Planted planted = {};
 };
 
 // Makes the policy's model, or boots the kernel that it names. If `loaded`, the buddies of all
@@ -61,10 +62,8 @@ struct StartPoint {
 
 // Turns opened inputs into setups for replays.
 
-// Whether a kernel's code would start without the state that existed only in memory when recording
-// began.
-[[nodiscard]] bool begins_cold(const allocator::Policy& policy, const Inputs& inputs);
-// Warns if begins_cold().
+// Warns if a kernel's code starts without a part of the state that the recorded kernel held in
+// memory.
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener);
 

@@ -201,11 +201,27 @@ void futex(std::uint32_t& word, int operation, std::uint32_t value, const timesp
 }
 
 std::string_view operation_name(std::uint32_t kind) {
-  constexpr std::array<std::string_view, 14> kNames = {
-      "nothing",        "mount",          "an allocation",  "a free",   "a discard",
-      "loading groups", "reading groups", "an inode",       "an inode", "a commit",
-      "a commit",       "reading a file", "writing a file", "power off"};
-  return kind < kNames.size() ? kNames[kind] : "an operation";
+  constexpr std::string_view kNames[] = {"nothing",
+                                         "mount",
+                                         "an allocation",
+                                         "a free",
+                                         "a discard",
+                                         "a preallocation",
+                                         "an extent freed before the recording",
+                                         "placing a group",
+                                         "loading groups",
+                                         "reading groups",
+                                         "reclaiming a group",
+                                         "an inode",
+                                         "an inode",
+                                         "a commit",
+                                         "a commit",
+                                         "a commit",
+                                         "reading a file",
+                                         "writing a file",
+                                         "power off"};
+  static_assert(std::size(kNames) == E4R_POWER_OFF + 1);
+  return kind < std::size(kNames) ? kNames[kind] : "an operation";
 }
 
 constexpr std::string_view kFailed = ": the kernel failed: ";

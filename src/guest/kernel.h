@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocator/decider.h"
+#include "allocator/planted.h"
 #include "guest/guest.h"
 #include "guest/kernel_file.h"
 
@@ -24,8 +25,8 @@ struct KernelOptions {
   std::string image;                      // path of the start image
   std::string named;                      // the image's name in messages
   allocator::Tunables tunables;
-  std::vector<allocator::PlantedStreamGoal> stream_goals;  // when the trace began
-  bool loaded = false;  // all buddies were loaded when the trace began
+  bool loaded = false;         // all buddies were loaded when the trace began
+  allocator::Planted planted;  // nothing unless `loaded`
 };
 
 // The block allocator of a kernel as a decider. It records the kernel's allocations in its own
@@ -98,6 +99,10 @@ class KernelDecider final : public allocator::Decider {
   Status mount(const state::Source& source);
   Status set_tunables(const allocator::Tunables* before);
   Status set_own_tunables();
+  Status load_all();
+  Status plant_freed();
+  Status plant_preallocs();
+  Status place_groups();
   void post(const e4r_op& op);
   void fill_inode(const allocator::Request& request, e4r_op& op) const;
   void fill_race(const allocator::Request& request, e4r_op& op) const;

@@ -83,8 +83,8 @@ constexpr DriverFile kDriverFiles[] = {
     {"e4replay-host.c", kHostC},         {"e4replay-checksum.c", kChecksumC},
     {"e4replay-commits.c", kCommitsC},   {"e4replay-inodes.c", kInodesC},
     {"e4replay-locks.c", kLocksC},       {"e4replay-requests.c", kRequestsC},
-    {"e4replay-files.c", kFilesC},       {"e4replay-driver.c", kDriverC},
-    {kSpinlocks, kSpinlocksH},
+    {"e4replay-memory.c", kMemoryC},     {"e4replay-files.c", kFilesC},
+    {"e4replay-driver.c", kDriverC},     {kSpinlocks, kSpinlocksH},
 };
 
 Error fail(std::string_view what, const std::error_code& ec) {
@@ -277,6 +277,16 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   if (ext4.find("*s_mb_last_groups;") != ext4.npos) out += "#define E4R_STREAMS_BY_INODE\n";
   // Later kernels keep two lists of freed extents, for transactions with even and odd numbers.
   if (ext4.find("s_freed_data_list[2];") != ext4.npos) out += "#define E4R_FREED_LISTS\n";
+  // Since Linux 6.4, an inode's preallocations are in a tree. Linux 5.9 and later count them.
+  if (mballoc.ok() && mballoc->find("inode_node;") != mballoc->npos)
+    out += "#define E4R_PREALLOC_TREES\n";
+  if (ext4.find("i_prealloc_active;") != ext4.npos) out += "#define E4R_COUNTS_PREALLOCS\n";
+  // Linux 5.13 to 6.16 keep groups on lists by their largest free extent, and since 6.1 also on
+  // lists by their average free extent.
+  if (ext4.find("list_head *s_mb_largest_free_orders;") != ext4.npos)
+    out += "#define E4R_GROUP_LISTS\n";
+  if (ext4.find("list_head *s_mb_avg_fragment_size;") != ext4.npos)
+    out += "#define E4R_AVERAGE_LISTS\n";
   // Since Linux 5.15, jbd2 expects the trigger type of a metadata block.
   if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
   // Older trees compute checksums through the crypto API, newer ones call the library's function.

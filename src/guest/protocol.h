@@ -17,7 +17,7 @@
 
 #define E4R_MAGIC 0x6534726465636964ULL /* "e4rdecid" */
 /* Incremented with every change of the protocol. */
-#define E4R_PROTOCOL 5
+#define E4R_PROTOCOL 6
 
 #define E4R_SLOTS 1024u
 /* The number of polls before either side sleeps; most decisions take less time. Polling for longer
@@ -35,6 +35,10 @@ enum e4r_op_kind {
   E4R_ALLOCATE,     /* ext4_mb_new_blocks() */
   E4R_FREE,         /* ext4_free_blocks(): goal, len (blocks); flags: E4R_FREE_* */
   E4R_DISCARD,      /* ext4_discard_preallocations(): ino, len (0: all) */
+  E4R_PLANT,        /* makes a preallocation: goal (its first block), len (clusters), before;
+                       ino, logical, or with E4R_PLANT_OF_CPU: cpu */
+  E4R_TAKE,         /* allocates exactly len clusters from block `goal` on; not counted */
+  E4R_PLACE_GROUP,  /* group `goal`; flags: E4R_PLACE_*; len: its first free cluster */
   E4R_LOAD,         /* len groups from group `goal` on: reads bitmaps, makes buddies */
   E4R_READ,         /* len groups from group `goal` on: reads bitmaps only */
   E4R_RECLAIM,      /* drops the buddy of group `goal` from the page cache */
@@ -50,6 +54,12 @@ enum e4r_op_kind {
 };
 
 #define E4R_FREE_FILE_DATA 1u /* the blocks belong to a regular file */
+
+#define E4R_PLANT_OF_CPU 1u /* a CPU's preallocation, not an inode's */
+
+#define E4R_PLACE_LARGEST 1u    /* move the group to the end of its list by largest extent */
+#define E4R_PLACE_AVERAGE 2u    /* ... of its list by average extent */
+#define E4R_PLACE_FIRST_FREE 4u /* lower its first free cluster to `len` */
 
 #define E4R_MOST_LOCKED 6u
 #define E4R_GROUP_LOCKS 128u /* groups whose numbers differ by a multiple of this share a lock */
@@ -69,6 +79,7 @@ struct e4r_op {
   __u32 cpu;
   __u32 extents; /* the file uses extents */
   __u32 locks;   /* record the locks (struct e4r_locks) */
+  __u32 before;  /* the number of planted preallocations that precede it on its owner's list */
   /* The effects of requests that run at the same time. Each of the first `locked_count` entries of
    * `locked` makes one attempt to lock that group fail, because another CPU holds the lock. If
    * loses_best is set, another request takes the best extent before the search comes back for it.

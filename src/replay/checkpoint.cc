@@ -334,6 +334,34 @@ std::vector<allocator::PlantedStreamGoal> Checkpoint::latest_streams() const {
   return out;
 }
 
+allocator::Planted Checkpoint::planted() const {
+  allocator::Planted out;
+  for (const Prealloc& from : preallocs) {
+    const bool of_cpu = from.kind == state::Prealloc::Kind::group;
+    const std::uint32_t len = of_cpu ? from.len : from.made_len;
+    out.preallocs.push_back({.kind = from.kind,
+                             .owner = from.owner,
+                             .group = from.group,
+                             .start = from.start + from.made_len - len,
+                             .len = len,
+                             .logical = from.logical,
+                             .made = from.made});
+  }
+  out.streams = latest_streams();
+  for (const Freed& entry : freed)
+    out.freed.push_back({entry.group, entry.start, entry.count, 0, out.freed.size() + 1});
+  const auto flatten = [](const std::vector<std::vector<Listed>>& lists) {
+    std::vector<std::uint32_t> groups;
+    for (const auto& list : lists)
+      for (const Listed& listed : list) groups.push_back(listed.group);
+    return groups;
+  };
+  out.by_largest = flatten(largest);
+  out.by_average = flatten(average);
+  for (const auto& [group, first] : first_free) out.first_free.push_back({group, first});
+  return out;
+}
+
 void Checkpoint::put_into(allocator::Model& model) const {
   FsState& state = model.own_state();
   restore(preallocs, state);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocator/discards.h"
+#include "allocator/planted.h"
 #include "allocator/stream_goals.h"
 #include "ext4/geometry.h"
 #include "replay/accounts.h"
@@ -82,6 +83,9 @@ struct Checkpoint {
                                                std::vector<std::uint32_t> freeing_data);
   // Checks whether the checkpoint can belong to the start image. The Error names the contradiction.
   [[nodiscard]] Status check(const state::Source& source) const;
+  // The checkpoint in the form for deciders that are not models. It lacks the shapes of trees, and
+  // all but the latest goal of each stream.
+  [[nodiscard]] allocator::Planted planted() const;
   // The latest goal of each stream that has one.
   [[nodiscard]] std::vector<allocator::PlantedStreamGoal> latest_streams() const;
   // Restores the state of a model that was made from the start image and whose groups are loaded.

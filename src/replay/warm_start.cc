@@ -423,6 +423,13 @@ class Rests {
   std::vector<std::pair<PlantedPrealloc*, std::uint32_t>> rests_;
 };
 
+// Moves a group to just before another group, if it comes after it.
+void put_before(std::vector<std::uint32_t>& order, std::uint32_t group, std::uint32_t other) {
+  const auto from = std::ranges::find(order, group);
+  const auto to = std::ranges::find(order, other);
+  if (to < from && from != order.end()) std::rotate(to, from, from + 1);
+}
+
 // An order of groups, stored as ranks. A group can be moved to just before another group.
 class Ranking {
  public:
@@ -434,9 +441,7 @@ class Ranking {
                 [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
   }
   void put_before(std::uint32_t group, std::uint32_t other) {
-    const auto from = std::find(order_.begin(), order_.end(), group);
-    const auto to = std::find(order_.begin(), order_.end(), other);
-    if (to < from) std::rotate(to, from, from + 1);
+    replay::put_before(order_, group, other);
   }
   void store() {
     rank_.resize(order_.size());
@@ -457,8 +462,52 @@ std::size_t WarmStart::prealloc_count() const {
   return out;
 }
 
-std::vector<allocator::PlantedStreamGoal> WarmStart::planted_streams() const {
-  return checkpoint != nullptr ? checkpoint->latest_streams() : streams;
+namespace {
+
+std::vector<PlantedPrealloc> planted_runs(const WarmStart::Hidden& group) {
+  std::vector<PlantedPrealloc> out;
+  for (const ClusterRange& run : group.runs()) {
+    PlantedPrealloc& pa = out.emplace_back();
+    pa.kind = Prealloc::Kind::group;
+    pa.owner = PlantedPrealloc::kNobody;
+    pa.group = group.group;
+    pa.start = run.first;
+    pa.len = run.count;
+  }
+  return out;
+}
+
+// The groups in the order of their ranks.
+std::vector<std::uint32_t> in_order(const std::vector<std::uint32_t>& rank) {
+  std::vector<std::uint32_t> out(rank.size());
+  std::iota(out.begin(), out.end(), 0u);
+  std::ranges::sort(out, {}, [&](std::uint32_t group) { return rank[group]; });
+  return out;
+}
+
+}  // namespace
+
+allocator::Planted WarmStart::planted() const {
+  if (checkpoint != nullptr) {
+    allocator::Planted out = checkpoint->planted();
+    for (const Precedence& p : behind_checkpoint) {
+      auto& order = p.lists == state::OrderLists::largest ? out.by_largest : out.by_average;
+      put_before(order, p.group, p.other);
+    }
+    return out;
+  }
+  allocator::Planted out;
+  out.preallocs = preallocs;
+  for (const Hidden& group : hidden) {
+    const std::vector<PlantedPrealloc> runs = planted_runs(group);
+    out.preallocs.insert(out.preallocs.end(), runs.begin(), runs.end());
+  }
+  out.streams = streams;
+  for (const state::MbGroup& shown : groups)
+    out.first_free.push_back({shown.number, shown.first_free});
+  out.by_largest = in_order(rank_by_largest);
+  out.by_average = in_order(rank_by_average);
+  return out;
 }
 
 void WarmStart::put_into(allocator::Model& model) const {
@@ -474,15 +523,7 @@ void WarmStart::put_into(allocator::Model& model) const {
   }
   for (const allocator::PlantedPrealloc& pa : preallocs) model.allocator().plant(pa);
   for (const Hidden& group : hidden)
-    for (const ClusterRange& run : group.runs()) {
-      PlantedPrealloc pa;
-      pa.kind = Prealloc::Kind::group;
-      pa.owner = PlantedPrealloc::kNobody;
-      pa.group = group.group;
-      pa.start = run.first;
-      pa.len = run.count;
-      model.allocator().plant(pa);
-    }
+    for (const PlantedPrealloc& pa : planted_runs(group)) model.allocator().plant(pa);
   model.allocator().plant(streams);
   // The kernel lowers bb_first_free at once, but does not always raise it. So the recorded value
   // may be below the first free cluster.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "allocator/planted.h"
 #include "allocator/preallocations.h"
 #include "allocator/stream_goals.h"
 #include "state/fs_state.h"
@@ -67,8 +68,8 @@ struct WarmStart {
   std::uint64_t groups_not_explained = 0;  // groups whose counters still differ from the kernel's
 
   [[nodiscard]] std::size_t prealloc_count() const;
-  // The goals of streams when the trace began.
-  [[nodiscard]] std::vector<allocator::PlantedStreamGoal> planted_streams() const;
+  // The warm start in the form for deciders that are not models.
+  [[nodiscard]] allocator::Planted planted() const;
 
   // Puts the warm start into the model's state, and loads every group.
   void put_into(allocator::Model& model) const;

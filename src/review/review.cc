@@ -46,19 +46,6 @@ app::Listener noting(Case& out, const app::Listener& listener) {
   return {listener.progress, [&out](const std::string& warning) { note(out, warning); }};
 }
 
-// Adds a caveat if a kernel's code starts without the state that the recorded kernel held in
-// memory.
-void note_cold_kernels(const ReviewOptions& options, const app::Inputs& inputs, Case& out) {
-  std::string names;
-  for (const Side* side : {&options.base, &options.with})
-    if (app::begins_cold(*side->policy, inputs))
-      names += fmt::format("{}{}", names.empty() ? "" : " and ", side->policy->name);
-  if (!names.empty())
-    note(out, names +
-                  ": begins without the preallocations and stream goals that the file system "
-                  "held in memory when recording began");
-}
-
 // The outcomes of both sides, one per run.
 struct Runs {
   std::array<std::vector<results::Outcome>, 2> of;  // base, then with
@@ -174,7 +161,8 @@ Result<Case> review_capture(const app::CaptureName& name, const ReviewOptions& w
     out.refused = follows.error().message;
     return out;
   }
-  note_cold_kernels(wanted, inputs, out);
+  for (const Side* side : {&wanted.base, &wanted.with})
+    app::warn_of_cold_kernel(*side->policy, inputs, noted);
   const Status ran = run_in_turn(wanted, out, [&](const Side& side) -> Result<results::Outcome> {
     listener.progress.show(fmt::format("{}: {}", out.name, side.policy->name));
     return followed.run(*side.policy, side.settings);

@@ -144,7 +144,7 @@ Result<std::unique_ptr<replay::WhatIf>> Follower::make_shadow(
   if (guest::is_kernel(policy)) {
     E4R_TRY(decider, app::make_decider(policy, start_.tunables,
                                        {start_.source, start_.image_path, "the start image",
-                                        start_.warm.planted_streams()},
+                                        start_.warm.planted()},
                                        true));
   } else {
     decider = replay::make_model(start_.source, policy, start_.tunables, &start_.warm);

@@ -15,7 +15,8 @@
 //   it shares with its caller.
 // - full has no space. says-sizes prints, for each request, the size of the inode and the number
 //   of its writers. says-races prints the facts of each request about concurrent operations, and
-//   each partial commit. It serves all requests as streams.
+//   each partial commit. It serves all requests as streams. says-planted prints what it is given of
+//   the recorded kernel's memory. cannot-take has no space for extents that were freed.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,8 +32,8 @@
 
 extern "C" const char e4r_identity[];
 const char e4r_identity[] =
-    E4R_IDENTITY " protocol=5 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
-static_assert(E4R_PROTOCOL == 5);
+    E4R_IDENTITY " protocol=6 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
+static_assert(E4R_PROTOCOL == 6);
 
 namespace {
 
@@ -81,6 +82,19 @@ void print_races(const e4r_op& op) {
   if (op.other_stream_goal != 0)
     std::fprintf(stderr, ", stream goal %u/%u", op.stream_group, op.stream_start);
   std::fputs("\n", stderr);
+}
+
+void print_planted(const e4r_op& op) {
+  const auto goal = static_cast<unsigned long long>(op.goal);
+  if (op.kind == E4R_TAKE) std::fprintf(stderr, "take %llu+%u\n", goal, op.len);
+  if (op.kind == E4R_FREE) std::fprintf(stderr, "free %llu+%u\n", goal, op.len);
+  if (op.kind == E4R_PLACE_GROUP)
+    std::fprintf(stderr, "group %llu: flags %u, %u\n", goal, op.flags, op.len);
+  if (op.kind != E4R_PLANT) return;
+  const bool of_cpu = (op.flags & E4R_PLANT_OF_CPU) != 0;
+  std::fprintf(stderr, "%s %llu: %llu+%u at %u, after %u\n", of_cpu ? "cpu" : "inode",
+               of_cpu ? op.cpu : static_cast<unsigned long long>(op.ino), goal, op.len, op.logical,
+               op.before);
 }
 
 // The output of a kernel that prints a warning. The driver's function is in the middle of the
@@ -193,7 +207,13 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       for (const Odd& odd : kAnswers)
         if (name == odd.name) odd.make(answer);
       return answer.error;
+    case E4R_TAKE:
+    case E4R_PLANT:
+    case E4R_PLACE_GROUP:
+      if (name == "says-planted") print_planted(op);
+      return name == "cannot-take" && op.kind == E4R_TAKE ? -ENOSPC : 0;
     case E4R_FREE:
+      if (name == "says-planted") print_planted(op);
       return name == "free-fails" ? -EIO : 0;
     case E4R_COMMIT_UNTIL:
       if (name == "says-races")

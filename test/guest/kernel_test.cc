@@ -40,7 +40,8 @@ class KernelTest : public testing::Test {
     options.mount_options = mount;
     options.own_tunables = std::move(own);
     options.tunables = allocator::defaults_for(source_.geometry);
-    options.stream_goals = stream_goals_;
+    options.loaded = true;
+    options.planted = planted_;
     return KernelDecider::start(source_, options);
   }
   static allocator::Request request(std::uint32_t len) {
@@ -55,7 +56,7 @@ class KernelTest : public testing::Test {
   std::string image_path_ = dir_.file("image");
   std::optional<image::Image> image_;
   state::Source source_;
-  std::vector<allocator::PlantedStreamGoal> stream_goals_;
+  allocator::Planted planted_;
 };
 
 TEST_F(KernelTest, NotesTheLocksOfItsRequests) {
@@ -234,11 +235,61 @@ TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
 }
 
+// Preallocations are made in their old order, and join their owners' lists at their old places.
+TEST_F(KernelTest, GetsWhatWasInMemory) {
+  using Kind = state::Prealloc::Kind;
+  constexpr std::uint64_t kNobody = allocator::PlantedPrealloc::kNobody;
+  keep_consoles();
+  {
+    planted_.preallocs = {
+        {.owner = 12, .group = 0, .start = 2000, .len = 16, .logical = 64, .made = 9},
+        {.owner = 12, .group = 0, .start = 3000, .len = 8, .logical = 0, .made = 2},
+        {.kind = Kind::group, .owner = 1, .group = 0, .start = 4000, .len = 100, .made = 7},
+        {.kind = Kind::group, .owner = 1, .group = 0, .start = 4200, .len = 99, .made = 5},
+        {.kind = Kind::group, .owner = 1, .group = 0, .start = 4400, .len = 3, .made = 1},
+        {.kind = Kind::group, .owner = kNobody, .group = 0, .start = 4500, .len = 1, .made = 8}};
+    planted_.freed = {{0, 5000, 7, 0, 1}, {0, 4900, 2, 0, 2}};
+    planted_.first_free = {{0, 40}};
+    planted_.by_largest = {1, 0};
+    planted_.by_average = {0};
+    auto kernel = start("says-planted");
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    ASSERT_TRUE((*kernel)->allocate(request(1), nullptr).success);
+  }
+  const std::uint64_t first = source_.geometry.block_of(0, 0);
+  std::string expected;
+  const auto line = [&](std::string_view who, std::uint64_t start, std::string_view rest) {
+    expected += fmt::format("{}{}{}\n", who, first + start, rest);
+  };
+  line("take ", 5000, "+7");
+  line("take ", 4900, "+2");
+  line("free ", 5000, "+7");
+  line("free ", 4900, "+2");
+  line("cpu 1: ", 4400, "+3 at 0, after 0");
+  line("inode 12: ", 3000, "+8 at 0, after 0");
+  line("cpu 1: ", 4200, "+99 at 0, after 0");
+  line("cpu 1: ", 4000, "+100 at 0, after 0");
+  line(fmt::format("cpu {}: ", UINT32_MAX), 4500, "+1 at 0, after 0");
+  line("inode 12: ", 2000, "+16 at 64, after 0");
+  expected +=
+      "group 0: flags 4, 40\ngroup 1: flags 1, 0\ngroup 0: flags 1, 0\ngroup 0: flags 2, 0\n";
+  EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
+}
+
+TEST_F(KernelTest, SaysThatAFreedExtentIsNotFree) {
+  planted_.freed = {{0, 5000, 7, 0, 1}};
+  const auto kernel = start("cannot-take");
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_NE(kernel.error().message.find("clusters 5000+7 of group 0 wait for a commit, but "),
+            std::string::npos)
+      << kernel.error().message;
+}
+
 // A kernel in a guest has one CPU, so the request tells it what other CPUs did meanwhile.
 TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
   keep_consoles();
   {
-    stream_goals_ = {{13, 0, 77}};
+    planted_.streams = {{13, 0, 77}};
     auto kernel = start("says-races");
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
     allocator::Request asked = request(4);

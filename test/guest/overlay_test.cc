@@ -97,6 +97,16 @@ TEST_F(OverlayTest, SaysWhatTheTreeLacks) {
   EXPECT_TRUE(says(stock + "\text4_group_t *s_mb_last_groups;\n", "E4R_STREAMS_BY_INODE"));
   EXPECT_FALSE(says(stock + "\tstruct list_head s_freed_data_list;\n", "E4R_FREED_LISTS"));
   EXPECT_TRUE(says(stock + "\tstruct list_head s_freed_data_list[2];\n", "E4R_FREED_LISTS"));
+  EXPECT_FALSE(says(stock, "E4R_COUNTS_PREALLOCS"));
+  EXPECT_TRUE(says(stock + "\tatomic_t i_prealloc_active;\n", "E4R_COUNTS_PREALLOCS"));
+  const std::string sets = "\tstruct xarray *s_mb_largest_free_orders, *s_mb_avg_fragment_size;\n";
+  EXPECT_FALSE(says(stock + sets, "E4R_GROUP_LISTS"));
+  EXPECT_FALSE(says(stock + sets, "E4R_AVERAGE_LISTS"));
+  EXPECT_TRUE(says(stock + "\tstruct list_head *s_mb_largest_free_orders;\n", "E4R_GROUP_LISTS"));
+  EXPECT_TRUE(says(stock + "\tstruct list_head *s_mb_avg_fragment_size;\n", "E4R_AVERAGE_LISTS"));
+  EXPECT_FALSE(says(stock, "E4R_PREALLOC_TREES"));
+  write("fs/ext4/mballoc.h", "\t\tstruct rb_node inode_node;\n");
+  EXPECT_TRUE(says(stock, "E4R_PREALLOC_TREES"));
   make_tree("VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 301\n");
   EXPECT_TRUE(says("int others;\n", "E4R_COUNTS_NO_GROUPS"));
 }

@@ -143,6 +143,12 @@ static int e4r_do(const struct e4r_op *op, struct e4r_answer *a)
 		return e4r_free(op, a);
 	case E4R_DISCARD:
 		return e4r_discard(op);
+	case E4R_PLANT:
+		return e4r_plant(op);
+	case E4R_TAKE:
+		return e4r_take(op);
+	case E4R_PLACE_GROUP:
+		return e4r_place_group(op);
 	case E4R_LOAD:
 	case E4R_READ:
 		return e4r_load(op);
