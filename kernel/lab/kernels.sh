@@ -57,9 +57,9 @@ cells() {
                 all = 0
                 for (t = 1; t <= n; ++t) {
                     live = of("live/" tree[t], row[2])
-                    told = t == 1 ? live : of(policy[t], row[2])
-                    line = line " | " live (told == live ? "" : " (" told ")")
-                    all += live + told
+                    predicted = t == 1 ? live : of(policy[t], row[2])
+                    line = line " | " live (predicted == live ? "" : " (" predicted ")")
+                    all += live + predicted
                 }
                 if (all) print "| " kind " | " row[1] line " |"
             }

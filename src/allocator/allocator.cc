@@ -53,7 +53,7 @@ void copy_request(const Search& from, Search& to) {
   to.groups = from.groups;
   to.extsize = from.extsize;
   to.loses_best = from.loses_best;
-  to.goes_on_from = from.goes_on_from;
+  to.continues_from = from.continues_from;
 }
 
 // Copies the visible outcome of the search to the decision.
@@ -113,7 +113,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
     out.inputs.size = set_goal(request, search);
     search_space(request, search, pa);
     out.inputs.passed_over = search.passed_over;
-    out.inputs.goes_on_from = search.goes_on_from;
+    out.inputs.goes_on_from = search.continues_from;
     out.inputs.loses_best = search.loses_best;
   }
   load_reclaimed();
@@ -321,8 +321,9 @@ void Allocator::search_guided(Search& search) {
 // Determines the goal from which the request's stream continues.
 void Allocator::read_stream(const Request& request, Search& search) const {
   if ((search.flags & mb::stream_alloc) == 0) return;
-  search.goes_on_from = search.guide == nullptr ? request.inputs.goes_on_from
-                                                : search.guide->goes_on_from(streams_, request.ino);
+  search.continues_from = search.guide == nullptr
+                              ? request.inputs.goes_on_from
+                              : search.guide->continues_from(streams_, request.ino);
 }
 
 // Searches for space for the request. If there is no space, discards preallocations and tries

@@ -40,7 +40,7 @@ struct DecisionInputs {
   bool on_closing_cpu = false;
   PassedOver passed_over = {};  // GroupRules::tries_lock
   // For a stream: the request whose search set the stream goal that this request read
-  // (Search::goes_on_from). Another search may have moved the goal since then.
+  // (Search::continues_from). Another search may have moved the goal since then.
   std::uint64_t goes_on_from = kLatestGoal;
 };
 
@@ -147,7 +147,7 @@ class Guide {
                         const state::InodePreallocs* preallocs, SizeStep likely) = 0;
 
   // The request whose search set the goal from which the stream of `ino` continued, or kLatestGoal.
-  virtual std::uint64_t goes_on_from(const StreamGoals&, std::uint64_t /*ino*/) {
+  virtual std::uint64_t continues_from(const StreamGoals&, std::uint64_t /*ino*/) {
     return kLatestGoal;
   }
 

@@ -51,7 +51,7 @@ class PassedOver {
   std::array<std::uint32_t, kMost> groups_ = none();
 };
 
-// The value of Search::goes_on_from that means: continue at the latest goal of the stream.
+// The value of Search::continues_from that means: continue at the latest goal of the stream.
 inline constexpr std::uint64_t kLatestGoal = UINT64_MAX;
 // The start of a goal that names only a group, as the goals of streams do since 6.17. Printed as
 // -1.
@@ -102,7 +102,7 @@ struct Search {
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
   PassedOver passed_over;
   // The request whose search set the stream goal that this search uses; 0: no request did.
-  std::uint64_t goes_on_from = kLatestGoal;
+  std::uint64_t continues_from = kLatestGoal;
   const HeldLocks* held = nullptr;  // locks that others hold; null: no locks
   Guide* guide = nullptr;           // null: the allocator decides alone
   bool loses_best = false;  // the best extent is no longer free when the search comes back for it

@@ -45,7 +45,7 @@ class StreamGoals {
   };
 
   // Sets the goal of a stream's request to the latest goal of the inode's stream, or to the goal
-  // that the search of request Search::goes_on_from set.
+  // that the search of request Search::continues_from set.
   void aim(Search& search) const {
     const Goal& goal = goal_of(search);
     search.goal.group = goal.group;
@@ -118,9 +118,9 @@ class StreamGoals {
   [[nodiscard]] const Goal& goal_of(const Search& search) const {
     const Slot& slot = slots_[index(search.ino)];
     const Goal* found = &slot.goals[slot.newest % kKept];
-    if (search.goes_on_from == kLatestGoal) return *found;
+    if (search.continues_from == kLatestGoal) return *found;
     for_each(search.ino, [&](const Goal& goal) {
-      const bool wanted = goal.request == search.goes_on_from;
+      const bool wanted = goal.request == search.continues_from;
       if (wanted) found = &goal;
       return !wanted;
     });

@@ -240,9 +240,9 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   }
   if (parted.empty()) return {};
   again.front().keep = log_with(std::move(of_first));
-  E4R_TRY(const std::vector<replay::Run> told, session.what_if(again, threads));
+  E4R_TRY(const std::vector<replay::Run> reruns, session.what_if(again, threads));
   const auto text = [&](std::size_t run, std::uint64_t entry) {
-    return told[run].engine->find<replay::DecisionLog>()->text(entry);
+    return reruns[run].engine->find<replay::DecisionLog>()->text(entry);
   };
   for (std::size_t i = 0; i < parted.size(); ++i) {
     results::Parting& parting = *report.runs[parted[i]].parting;
@@ -548,10 +548,10 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
       E4R_CHECK(replay.finish());
       if (outcome.deadlocked)
         return error("{}: {} writers would deadlock on its locks", setup.policy->name, writers);
-      results::Outcome& told =
+      results::Outcome& simulated =
           report.runs[i].by_writers.emplace_back(results::outcome_of(replay.engine()));
-      told.tally.requests = outcome.requests;
-      told.writers = std::move(outcome);
+      simulated.tally.requests = outcome.requests;
+      simulated.writers = std::move(outcome);
     }
   }
   return {};

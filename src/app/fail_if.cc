@@ -17,7 +17,7 @@
 namespace e4r::app {
 namespace {
 
-using results::Teller;
+using results::Reporter;
 using results::Value;
 
 constexpr std::size_t kLongestCondition = 4096;
@@ -95,8 +95,8 @@ std::string absent_figures(const Condition& condition, const FigureNames& names,
   return out;
 }
 
-void add_values(std::vector<Value>& out, const results::Outcome* run, Teller teller) {
-  for (const results::Row& row : results::rows(teller))
+void add_values(std::vector<Value>& out, const results::Outcome* run, Reporter reporter) {
+  for (const results::Row& row : results::rows(reporter))
     out.push_back(run != nullptr ? row.of(*run) : Value());
 }
 
@@ -106,9 +106,9 @@ std::string writers_prefix(unsigned writers) {
 
 // Adds the figures of one policy, including those of many writers.
 void add_policy_values(std::vector<Value>& out, const results::Outcome& run, const RunSpec& spec) {
-  add_values(out, &run, Teller::replay);
+  add_values(out, &run, Reporter::replay);
   for (std::size_t i = 0; i < spec.writers.size(); ++i)
-    add_values(out, i < run.by_writers.size() ? &run.by_writers[i] : nullptr, Teller::writers);
+    add_values(out, i < run.by_writers.size() ? &run.by_writers[i] : nullptr, Reporter::writers);
 }
 
 struct NamedValue {
@@ -140,20 +140,20 @@ std::vector<NamedValue> agreement_values(const results::Outcome& run) {
 
 }  // namespace
 
-void add_names(FigureNames& names, const std::string& prefix, Teller teller) {
-  for (const results::Row& row : results::rows(teller)) names.figures.push_back(prefix + row.key);
+void add_names(FigureNames& names, const std::string& prefix, Reporter reporter) {
+  for (const results::Row& row : results::rows(reporter)) names.figures.push_back(prefix + row.key);
 }
 
 FigureNames replay_names(const RunSpec& spec) {
   FigureNames out;
   out.word = "policy";
   for (const std::string side : {"", "base:"}) {
-    add_names(out, side, Teller::replay);
+    add_names(out, side, Reporter::replay);
     for (const unsigned writers : spec.writers)
-      add_names(out, side + writers_prefix(writers), Teller::writers);
+      add_names(out, side + writers_prefix(writers), Reporter::writers);
   }
-  add_names(out, "recorded:", Teller::replay);
-  add_names(out, "start:", Teller::replay);
+  add_names(out, "recorded:", Reporter::replay);
+  add_names(out, "start:", Reporter::replay);
   for (const allocator::Policy* policy : spec.policies) out.cases.emplace_back(policy->name);
   return out;
 }
@@ -161,7 +161,7 @@ FigureNames replay_names(const RunSpec& spec) {
 FigureNames verify_names() {
   FigureNames out;
   out.word = "policy";
-  add_names(out, "", Teller::replay);
+  add_names(out, "", Reporter::replay);
   for (const NamedValue& one : agreement_values({}))
     out.figures.push_back(fmt::format("agreement/{}", one.key));
   return out;
@@ -206,8 +206,8 @@ Result<std::string> find_replay_failure(std::span<const std::string> conditions,
   std::vector<Value> others;  // figures of the first policy, the recorded kernel and the start
   add_policy_values(others, report.runs.front(), spec);
   add_values(others, report.kernel && report.kernel->run ? &*report.kernel->run : nullptr,
-             Teller::replay);
-  for (const results::Row& row : results::rows(Teller::replay))
+             Reporter::replay);
+  for (const results::Row& row : results::rows(Reporter::replay))
     others.push_back(row.start ? row.of(report.start) : Value());
   std::vector<FigureCase> cases;
   for (const results::Outcome& run : report.runs) {
@@ -227,7 +227,7 @@ Result<std::string> find_verify_failure(std::span<const std::string> conditions,
   FigureCase one;
   one.name = run.policy->name;
   names.cases = {one.name};
-  add_values(one.figures, &run, Teller::replay);
+  add_values(one.figures, &run, Reporter::replay);
   for (const NamedValue& agreement : agreement_values(run)) one.figures.push_back(agreement.value);
   return find_failure(conditions, names, {&one, 1});
 }

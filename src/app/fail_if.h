@@ -28,8 +28,8 @@ struct FigureCase {
   std::vector<results::Value> figures;  // in the order of the names
 };
 
-// Adds the keys of the teller's rows, with the prefix.
-void add_names(FigureNames& names, const std::string& prefix, results::Teller teller);
+// Adds the keys of the reporter's rows, with the prefix.
+void add_names(FigureNames& names, const std::string& prefix, results::Reporter reporter);
 
 // The names available to conditions on a replay. The replay need not have run.
 [[nodiscard]] FigureNames replay_names(const RunSpec& spec);

@@ -274,11 +274,11 @@ Result<replay::Followed> follow_recorded(replay::Session& session, replay::Setup
 }
 
 // Explains the requested decision, or else the first one that differs. The first one that differs
-// is known only at the end, so it needs a second run, made in the same way as `told`.
+// is known only at the end, so it needs a second run, made in the same way as `first_run`.
 Result<std::string> explain(replay::Session& session, replay::Setup setup, std::uint64_t wanted,
-                            bool free_run, const replay::Run& told) {
-  if (wanted != 0) return explained(wanted, told);
-  const replay::Divergence* diverged = told.engine->agreement().first_divergence();
+                            bool free_run, const replay::Run& first_run) {
+  if (wanted != 0) return explained(wanted, first_run);
+  const replay::Divergence* diverged = first_run.engine->agreement().first_divergence();
   if (diverged == nullptr) return std::string();
   setup.keep = explanations_of({diverged->decision});
   E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow_again(setup));
@@ -324,16 +324,17 @@ Result<report::ReplayReport> verify(const RunSpec& spec, const Inputs& inputs,
     E4R_TRY(both.alone, session.free_run(setup));
   }
   const replay::Run& alone = *both.alone;
-  const bool told_alone = spec.free_run || by_kernel;
-  const replay::Run& told = told_alone ? alone : followed;
+  const bool reports_free_run = spec.free_run || by_kernel;
+  const replay::Run& reported = reports_free_run ? alone : followed;
   // Reading mb_groups loaded all groups in the recorded kernel, so the model loads them, too. A
   // kernel that decides provides its own mb_groups.
-  if (kernel.groups && told.engine->kernel_account() == nullptr) told.engine->load_all_groups();
-  results::Outcome run = results::outcome_of(told);
-  if (!told_alone) run.agreement = followed.engine->agreement();
+  if (kernel.groups && reported.engine->kernel_account() == nullptr)
+    reported.engine->load_all_groups();
+  results::Outcome run = results::outcome_of(reported);
+  if (!reports_free_run) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
-  E4R_CHECK(compare(kernel, told, run));
-  E4R_TRY(run.explanation, explain(session, setup, spec.explain, told_alone, told));
+  E4R_CHECK(compare(kernel, reported, run));
+  E4R_TRY(run.explanation, explain(session, setup, spec.explain, reports_free_run, reported));
   report.runs.push_back(std::move(run));
   return report;
 }

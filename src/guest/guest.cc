@@ -61,19 +61,19 @@ std::string_view call_of(std::string_view line) {
 
 // Returns the calls in the first backtrace at or after a line, down to the driver's entry. Omits
 // the functions that only report the failure.
-std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines, std::size_t at) {
+std::vector<std::string> calls_after(const std::vector<std::string_view>& lines, std::size_t at) {
   constexpr std::size_t kMost = 12;
-  constexpr std::array<std::string_view, 11> kTellers = {"show_stack",
-                                                         "dump_stack",
-                                                         "__warn",
-                                                         "warn_slowpath",
-                                                         "panic",
-                                                         "vpanic",
-                                                         "dump_stack_lvl",
-                                                         "_printk",
-                                                         "ext4_handle_error",
-                                                         "__ext4_error",
-                                                         "__ext4_grp_locked_error"};
+  constexpr std::array<std::string_view, 11> kReportFunctions = {"show_stack",
+                                                                 "dump_stack",
+                                                                 "__warn",
+                                                                 "warn_slowpath",
+                                                                 "panic",
+                                                                 "vpanic",
+                                                                 "dump_stack_lvl",
+                                                                 "_printk",
+                                                                 "ext4_handle_error",
+                                                                 "__ext4_error",
+                                                                 "__ext4_grp_locked_error"};
   std::vector<std::string> out;
   while (at < lines.size() && lines[at].find("Call Trace") == std::string_view::npos) ++at;
   for (++at; at < lines.size() && out.size() < kMost; ++at) {
@@ -82,8 +82,8 @@ std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines
     const std::string_view call = call_of(lines[at]);
     if (call.empty()) continue;
     if (call.starts_with("e4r_")) break;
-    if (out.empty() && std::ranges::any_of(kTellers, [call](std::string_view teller) {
-          return call.starts_with(teller);
+    if (out.empty() && std::ranges::any_of(kReportFunctions, [call](std::string_view function) {
+          return call.starts_with(function);
         }))
       continue;
     out.push_back(escape(call));
@@ -115,7 +115,7 @@ Trouble trouble_of(std::string_view console) {
         std::ranges::find_if(lines, [&](std::string_view line) { return has(line, telling); });
     if (at == lines.end()) continue;
     return {escape(at->substr(0, kMost)),
-            calls_behind(lines, static_cast<std::size_t>(at - lines.begin()))};
+            calls_after(lines, static_cast<std::size_t>(at - lines.begin()))};
   }
   // Fall back to the reason of a failed mount, or to the first line of a program that is not a
   // kernel.

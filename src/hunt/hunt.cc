@@ -100,7 +100,7 @@ json::object capture_json(const Hunt& hunt, const HuntOrigin& origin) {
           {"followed", hunt.replayed.followed},
           {"objective", values_json(hunt.replayed.trial)},
           {"first_difference", explained_json(hunt.replayed.parting)},
-          {"dearest", explained_json(hunt.replayed.dearest)}};
+          {"dearest", explained_json(hunt.replayed.costliest)}};
 }
 
 json::object case_json(const Hunt& hunt) {
@@ -253,8 +253,8 @@ std::string explained_text(const Hunt& hunt, const ExplainedDecision& one) {
 }
 
 std::string parting_text(const Hunt& hunt) {
-  const ExplainedDecision &parting = hunt.replayed.parting, &dearest = hunt.replayed.dearest;
-  if (parting.decision == 0 && dearest.decision == 0) return {};
+  const ExplainedDecision &parting = hunt.replayed.parting, &costliest = hunt.replayed.costliest;
+  if (parting.decision == 0 && costliest.decision == 0) return {};
   std::string out;
   if (parting.decision == 0)
     out += "diverges  nowhere: they find the same places\n";
@@ -262,10 +262,10 @@ std::string parting_text(const Hunt& hunt) {
     out += fmt::format("diverges  at decision {}, the first for which they find different places\n",
                        format_count(parting.decision)) +
            explained_text(hunt, parting);
-  if (dearest.decision != 0 && dearest.decision != parting.decision)
+  if (costliest.decision != 0 && costliest.decision != parting.decision)
     out += fmt::format("\ncostliest decision {}, on which {} spends most steps\n",
-                       format_count(dearest.decision), hunt.search.with.policy->name) +
-           explained_text(hunt, dearest);
+                       format_count(costliest.decision), hunt.search.with.policy->name) +
+           explained_text(hunt, costliest);
   return out;
 }
 

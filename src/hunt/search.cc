@@ -27,7 +27,7 @@ struct Shared {
   const Space& space;
   Starts& starts;
   const SearchOptions& options;
-  const SearchTold& told;
+  const OnTrial& on_trial;
   std::atomic<bool> stopped = false;  // all searches must end because one was stopped or has failed
   std::mutex mutex = {};              // guards the members below
   std::uint64_t trials = 0;
@@ -124,7 +124,7 @@ class Island {
     ++shared_.trials;
     if (best_ && (!shared_.worst || best_->trial.score > shared_.worst->score))
       shared_.worst = best_->trial;
-    shared_.told(shared_.trials, shared_.worst ? &*shared_.worst : nullptr);
+    shared_.on_trial(shared_.trials, shared_.worst ? &*shared_.worst : nullptr);
   }
 
   double fail(Error why) {
@@ -157,8 +157,8 @@ Status check_search() {
 }
 
 Result<SearchResult> search(const Space& space, Starts& starts, const SearchOptions& options,
-                            const SearchTold& told) {
-  Shared shared{space, starts, options, told};
+                            const OnTrial& on_trial) {
+  Shared shared{space, starts, options, on_trial};
   std::vector<std::unique_ptr<Island>> islands;
   for (std::size_t i = 0; i < kIslands; ++i)
     islands.push_back(std::make_unique<Island>(

@@ -46,10 +46,10 @@ struct SearchResult {
 // Searches for the candidate with the highest score. Several controlled random searches (NLopt's
 // CRS2 with local mutation: Kaelo and Ali, 2006) run in parallel, each with its own seed. A search
 // ends if it finds a case in which the second policy's kernel fails, since nothing can be worse.
-// `told` is called for each trial with the number of trials so far and the worst case so far, or
-// null if no case is worse. Errors: the errors of a trial; "stopped" (Match::stop).
-using SearchTold = std::function<void(std::uint64_t trials, const Trial* worst)>;
+// `on_trial` is called for each trial with the number of trials so far and the worst case so far,
+// or null if no case is worse. Errors: the errors of a trial; "stopped" (Match::stop).
+using OnTrial = std::function<void(std::uint64_t trials, const Trial* worst)>;
 [[nodiscard]] Result<SearchResult> search(const Space& space, Starts& starts,
-                                          const SearchOptions& options, const SearchTold& told);
+                                          const SearchOptions& options, const OnTrial& on_trial);
 
 }  // namespace e4r::hunt

@@ -9,7 +9,7 @@ Status check_search() {
 }
 
 Result<SearchResult> search(const Space& /*space*/, Starts& /*starts*/,
-                            const SearchOptions& /*options*/, const SearchTold& /*told*/) {
+                            const SearchOptions& /*options*/, const OnTrial& /*on_trial*/) {
   return check_search().error();
 }
 

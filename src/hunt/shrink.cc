@@ -16,11 +16,11 @@ namespace {
 class Shrinker {
  public:
   Shrinker(const Space& space, Starts& starts, const SearchOptions& options, const Found& found,
-           std::uint64_t most, const SearchTold& told)
+           std::uint64_t most, const OnTrial& on_trial)
       : space_(space),
         starts_(starts),
         options_(options),
-        told_(told),
+        on_trial_(on_trial),
         most_(most),
         enough_(found.trial.score * 3 / 4) {
     best_.levels = found.levels;
@@ -40,7 +40,7 @@ class Shrinker {
   // Returns whether the scene is still bad enough. If so, it becomes the best case.
   Result<bool> keeps(Scene scene, const Levels& levels) {
     ++best_.trials;
-    told_(best_.trials, &best_.trial);
+    on_trial_(best_.trials, &best_.trial);
     if (stop_asked()) return error("stopped");
     E4R_TRY(auto trial, try_scene(scene, options_));
     if (!trial || trial->score < enough_) return false;
@@ -110,7 +110,7 @@ class Shrinker {
   const Space& space_;
   Starts& starts_;
   const SearchOptions& options_;
-  const SearchTold& told_;
+  const OnTrial& on_trial_;
   const std::uint64_t most_;
   const double enough_;
   std::vector<bool> plain_tried_;
@@ -120,8 +120,8 @@ class Shrinker {
 }  // namespace
 
 Result<Shrunk> shrink(const Space& space, Starts& starts, const SearchOptions& options,
-                      const Found& found, std::uint64_t most, const SearchTold& told) {
-  return Shrinker(space, starts, options, found, most, told).run();
+                      const Found& found, std::uint64_t most, const OnTrial& on_trial) {
+  return Shrinker(space, starts, options, found, most, on_trial).run();
 }
 
 namespace {
@@ -204,14 +204,14 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
   if (!measure(*search.objective, out.trial)) return out;
   const std::uint64_t parting = parting_of(places[0], places[1]);
   const auto slowest = out.trial.with.costs.slowest();
-  const std::uint64_t dearest = slowest.empty() ? 0 : slowest.front().number;
+  const std::uint64_t costliest = slowest.empty() ? 0 : slowest.front().number;
   for (replay::Setup& setup : setups) {
-    setup.keep = app::explanations_of({parting, dearest});
+    setup.keep = app::explanations_of({parting, costliest});
   }
   E4R_TRY(const std::vector<replay::Run> again, what_if(session, setups, out.trial));
   if (out.trial.has_failed()) return out;
   out.parting = explain(parting, again);
-  out.dearest = explain(dearest, again);
+  out.costliest = explain(costliest, again);
   listener.progress.wipe();
   return out;
 }

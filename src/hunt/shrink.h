@@ -23,7 +23,7 @@ struct Shrunk {
 // quarters of the score. Makes at most `most` trials.
 [[nodiscard]] Result<Shrunk> shrink(const Space& space, Starts& starts,
                                     const SearchOptions& options, const Found& found,
-                                    std::uint64_t most, const SearchTold& told);
+                                    std::uint64_t most, const OnTrial& on_trial);
 
 // A decision of a capture, and how each policy made it.
 struct ExplainedDecision {
@@ -36,8 +36,8 @@ struct Replayed {
   std::uint64_t decisions = 0;
   std::uint64_t followed = 0;  // decisions that the model of the recorded policy follows
   Trial trial;  // values of the objective in this replay, or which kernel failed at which decision
-  ExplainedDecision parting;  // the first decision for which the second policy finds other blocks
-  ExplainedDecision dearest;  // the decision that costs the second policy the most steps
+  ExplainedDecision parting;    // the first decision for which the second policy finds other blocks
+  ExplainedDecision costliest;  // the decision that costs the second policy the most steps
 };
 [[nodiscard]] Result<Replayed> replay_case(const std::string& path, const SearchOptions& search,
                                            const app::Listener& listener);

@@ -36,7 +36,7 @@ double score_of(const results::Row& objective, const Trial& trial) {
 Result<const results::Row*> find_objective(std::string_view key) {
   const std::string_view wanted = key == "ns" ? review::kMeanTime : key;
   std::string known = "steps, ns";
-  for (const results::Row& row : results::rows(results::Teller::hunt)) {
+  for (const results::Row& row : results::rows(results::Reporter::hunt)) {
     if (row.better == results::Better::none) continue;
     if (row.key == wanted) return &row;
     if (row.key != "steps") known += ", " + row.key;

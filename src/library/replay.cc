@@ -12,9 +12,9 @@ namespace e4replay {
 namespace app = e4r::app;
 
 struct Sweep::Data {
-  Data(const Recording& of, Listener told)
+  Data(const Recording& of, Listener user_listener)
       : recording(of),
-        listener(std::move(told)),
+        listener(std::move(user_listener)),
         hearing(listener),
         followed(
             Access::data(recording)->inputs,

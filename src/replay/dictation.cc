@@ -81,7 +81,7 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
 // Finds the stream goal that this search read, and returns the number of the request that set it. A
 // search reads the goal at some time after its request, and replaces it before its closing event.
 // So it may have read any goal that no other search had certainly replaced before the request.
-std::uint64_t Dictation::goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
+std::uint64_t Dictation::continues_from(const allocator::StreamGoals& goals, std::uint64_t ino) {
   const trace::RecordedExtent& goal = op_.closing.goal;
   const auto start = static_cast<std::uint32_t>(goal.start);
   if (!goals.has(ino, goal.group, start)) return allocator::kLatestGoal;
@@ -113,7 +113,7 @@ bool Dictation::accepts(const Choice& choice) {
   own_.prealloc = choice.prealloc && !none;
   const auto lists = order_lists_of(op_.closing.criterion);
   if (lists && allocator_.state().is_behind(*lists, recorded_.result.group, own_.result.group))
-    behind_on_ = lists;
+    lagging_lists_ = lists;
   return false;
 }
 

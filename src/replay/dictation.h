@@ -46,7 +46,7 @@ class Dictation : public allocator::Guide {
   allocator::SizeStep size(const allocator::Search& search, const allocator::Request& request,
                            const state::InodePreallocs* preallocs,
                            allocator::SizeStep likely) override;
-  std::uint64_t goes_on_from(const allocator::StreamGoals& goals, std::uint64_t ino) override;
+  std::uint64_t continues_from(const allocator::StreamGoals& goals, std::uint64_t ino) override;
   bool accepts(const allocator::Choice& choice) override;
   bool doubts(mb::Criterion criterion) override;
   bool confirms(const allocator::Decision& found) override;
@@ -57,8 +57,8 @@ class Dictation : public allocator::Guide {
   // If forced() and the recorded criterion takes groups from order lists: the lists on which the
   // model has the recorded group after its own choice. nullopt unless both groups have been on the
   // same list since the start.
-  [[nodiscard]] std::optional<state::OrderLists> behind_on() const {
-    return forced_ ? behind_on_ : std::nullopt;
+  [[nodiscard]] std::optional<state::OrderLists> lagging_lists() const {
+    return forced_ ? lagging_lists_ : std::nullopt;
   }
   // The model's decision before the recorded result replaced it.
   [[nodiscard]] allocator::Decision judged(const allocator::Decision& decision) const;
@@ -76,7 +76,7 @@ class Dictation : public allocator::Guide {
   // Whether the goal was trimmed and its length after normalisation was not recorded.
   bool hides_goal_;
   bool forced_ = false;
-  std::optional<state::OrderLists> behind_on_;
+  std::optional<state::OrderLists> lagging_lists_;
   allocator::Choice own_;  // the model's choice, set if forced
 };
 

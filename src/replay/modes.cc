@@ -53,7 +53,7 @@ void Follow::decide(const Op& op) {
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
   const allocator::Decision own = dictation.judged(decision);
   note({asking(op, request), decision, own, dictation.forced()});
-  const auto lists = dictation.behind_on();
+  const auto lists = dictation.lagging_lists();
   if (lists && is_warm()) learn_order(op, own, *lists);
   (void)agreement_.count(op, own, dictation.forced());
   note_inputs(op.request, decision.inputs);

@@ -31,7 +31,7 @@ namespace e4r::replay {
 // commit removes freed extents from their groups' trees one by one, while threads add others. From
 // 6.18 on, the shape of the trees determines how extents merge. So the first search finds how far
 // each commit had progressed, and a second search uses that progress. A stream's goal needs no
-// search, because the closing event shows it (Dictation::goes_on_from).
+// search, because the closing event shows it (Dictation::continues_from).
 class OrderSearch final : public Follow {
  public:
   // `progress` comes from an earlier search over the same trace.

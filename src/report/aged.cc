@@ -27,7 +27,7 @@ std::uint64_t size_of(const AgedReport& r) {
 }
 
 double figure_of(const results::Outcome& of, std::string_view key) {
-  return results::number_of(results::find_row(key, results::Teller::age)->of(of)).value_or(0);
+  return results::number_of(results::find_row(key, results::Reporter::age)->of(of)).value_or(0);
 }
 
 // Puts the free-space figures that are not rows.
@@ -167,10 +167,10 @@ std::string aged_json(const AgedReport& r) {
   age["decisions_hash"] = fmt::format("{:016x}", r.end.decisions_hash);
   age["elapsed_s"] = r.end.elapsed_s;
   doc["age"] = std::move(age);
-  put_rows(doc, r.end, results::Teller::age);
+  put_rows(doc, r.end, results::Reporter::age);
   put_lists(doc["aged"].as_object(), r.end);
   json::object start;
-  put_start_rows(start, r.start, results::Teller::age);
+  put_start_rows(start, r.start, results::Reporter::age);
   put_lists(start["aged"].as_object(), r.start);
   doc["start"] = std::move(start["aged"]);
   return json_text(doc);

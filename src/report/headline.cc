@@ -11,7 +11,7 @@
 namespace e4r::report {
 
 results::Value steps_per_request(const results::Outcome& run) {
-  const results::Row& row = *results::find_row("steps", results::Teller::hunt);
+  const results::Row& row = *results::find_row("steps", results::Reporter::hunt);
   const auto steps = results::number_of(row.of(run));
   if (!steps || run.tally.requests == 0) return {};
   return *steps / static_cast<double>(run.tally.requests);
@@ -55,7 +55,7 @@ std::string against_first(const std::vector<HeadlineFigure>& figures, std::size_
 }
 
 // A statement that is the same for several policies is printed only once.
-struct Told {
+struct Claim {
   std::string what;
   std::vector<std::string> policies;
 };
@@ -118,18 +118,18 @@ std::string why_text(const ReplayReport& report, const results::Outcome& run) {
 }  // namespace
 
 std::vector<WhyText> why_texts(const ReplayReport& report) {
-  std::vector<Told> told;
+  std::vector<Claim> claims;
   for (const results::Outcome& run : report.runs) {
     std::string text = run.why ? why_text(report, run) : std::string();
     if (text.empty()) continue;
-    const auto same = std::find_if(told.begin(), told.end(),
-                                   [&](const Told& before) { return before.what == text; });
-    Told& here = same == told.end() ? told.emplace_back(Told{std::move(text), {}}) : *same;
+    const auto same = std::find_if(claims.begin(), claims.end(),
+                                   [&](const Claim& before) { return before.what == text; });
+    Claim& here = same == claims.end() ? claims.emplace_back(Claim{std::move(text), {}}) : *same;
     here.policies.emplace_back(run.policy->name);
   }
   std::vector<WhyText> out;
-  out.reserve(told.size());
-  for (Told& one : told) out.push_back({join(one.policies), std::move(one.what)});
+  out.reserve(claims.size());
+  for (Claim& one : claims) out.push_back({join(one.policies), std::move(one.what)});
   return out;
 }
 
@@ -177,16 +177,16 @@ std::string headline(const ReplayReport& report) {
   if (!doubt.empty()) behind += fmt::format(" But {}.", doubt);
   if (report.runs.size() == 1) return of_one(report, figures) + behind;
   const std::size_t first = first_policy(report);
-  std::vector<Told> told;
+  std::vector<Claim> claims;
   for (std::size_t run = 1; run < report.runs.size(); ++run) {
     const std::string what = against_first(figures, first, first + run);
-    const auto same = std::find_if(told.begin(), told.end(),
-                                   [&](const Told& before) { return before.what == what; });
-    Told& here = same == told.end() ? told.emplace_back(Told{what, {}}) : *same;
+    const auto same = std::find_if(claims.begin(), claims.end(),
+                                   [&](const Claim& before) { return before.what == what; });
+    Claim& here = same == claims.end() ? claims.emplace_back(Claim{what, {}}) : *same;
     here.policies.emplace_back(report.runs[run].policy->name);
   }
   std::string out;
-  for (const Told& one : told)
+  for (const Claim& one : claims)
     out += fmt::format("{}Under {}, against {}, {}.", out.empty() ? "" : " ", join(one.policies),
                        report.runs.front().policy->name, one.what);
   return out + behind;

@@ -26,16 +26,16 @@ void put_row(json::object& into, const results::Row& row, const results::Outcome
 
 }  // namespace
 
-void put_rows(json::object& into, const results::Outcome& run, results::Teller teller) {
-  for (const results::Row& row : results::rows(teller)) put_row(into, row, run);
+void put_rows(json::object& into, const results::Outcome& run, results::Reporter reporter) {
+  for (const results::Row& row : results::rows(reporter)) put_row(into, row, run);
 }
 
 void put_histogram(json::object& into, const results::Outcome& run) {
   put(into, "free_extents/histogram", histogram_json(run.free.extents, run.geometry.block_size()));
 }
 
-void put_start_rows(json::object& into, const results::Outcome& start, results::Teller teller) {
-  for (const results::Row& row : results::rows(teller))
+void put_start_rows(json::object& into, const results::Outcome& start, results::Reporter reporter) {
+  for (const results::Row& row : results::rows(reporter))
     if (row.start) put_row(into, row, start);
 }
 

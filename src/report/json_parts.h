@@ -17,10 +17,10 @@ namespace e4r::report {
 
 // Stores each figure of the run under its row's key. Levels of the key become nested objects.
 void put_rows(boost::json::object& into, const results::Outcome& run,
-              results::Teller teller = results::Teller::replay);
+              results::Reporter reporter = results::Reporter::replay);
 // Like put_rows(), for the figures of the start image, which has only some of the rows.
 void put_start_rows(boost::json::object& into, const results::Outcome& start,
-                    results::Teller teller = results::Teller::replay);
+                    results::Reporter reporter = results::Reporter::replay);
 // Stores histogram_json() under "free_extents/histogram", next to the rows.
 void put_histogram(boost::json::object& into, const results::Outcome& run);
 // Returns the value at a row's key, or null if the document has no such key.

@@ -142,7 +142,7 @@ std::vector<Way> ways_of(const results::Outcome& run) {
   return out;
 }
 
-std::string told(const results::Outcome& run) {
+std::string describe_agreement(const results::Outcome& run) {
   const std::vector<Way> ways = ways_of(run);
   if (ways.empty()) return "Nothing was compared.";
   const Agreement& first = *ways.front().agreement;
@@ -169,7 +169,7 @@ std::string told(const results::Outcome& run) {
 
 std::string headline(const ReplayReport& report, const results::Outcome& run) {
   std::string doubt = doubt_text(report);
-  return told(run) + (doubt.empty() ? doubt : fmt::format(" But {}.", doubt));
+  return describe_agreement(run) + (doubt.empty() ? doubt : fmt::format(" But {}.", doubt));
 }
 
 std::string summary(const ReplayReport& report, const results::Outcome& run) {

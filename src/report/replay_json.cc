@@ -135,7 +135,7 @@ json::array causes_json(const results::Why& why) {
 
 json::object writers_json(const results::Outcome& run) {
   json::object out, locks;
-  put_rows(out, run, results::Teller::writers);
+  put_rows(out, run, results::Reporter::writers);
   for (const auto& [name, waits] : run.writers->waits)
     locks[name] = {{"waits", waits.count},
                    {"ns", waits.ns},

@@ -320,14 +320,14 @@ std::string percent(double share) {
 }
 
 // Names the locks for which writers waited longest.
-std::string dearest(const contention::SimulationOutcome& outcome) {
+std::string name_longest_waits(const contention::SimulationOutcome& outcome) {
   constexpr std::size_t kMost = 2;
   constexpr double kLeast = 0.0005;  // a smaller share would be printed as 0.0 %
   std::string out;
-  std::size_t told = 0;
+  std::size_t named = 0;
   for (const auto& [name, waits] : outcome.waits) {
     const double share = outcome.share_waited(waits);
-    if (told++ == kMost || share < kLeast) break;
+    if (named++ == kMost || share < kLeast) break;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escape(name), percent(share));
   }
   return out.empty() ? "-" : out;
@@ -371,7 +371,7 @@ std::string writers_text(const ReplayReport& report) {
            first == 0 ? "-" : fmt::format("x{:.2f}", rate / first),
            fmt::format("{:.2f}", by.files.extents_per_file()),
            format_count(by.layout.distance_kb(by.layout.files, report.superblock.block_size())),
-           percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
+           percent(outcome.share_waited(outcome.all_waits())), name_longest_waits(outcome)});
     }
   }
   return "\n" + table.text() + writers_note(report.pace);

@@ -111,12 +111,12 @@ std::string describe_unverified(const ReplayReport& report) {
 std::string alike(const ReplayReport& report) {
   std::string text;
   const std::vector<Column> all = columns(report);
-  std::vector<bool> told(all.size());
+  std::vector<bool> listed(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::string names;
     for (std::size_t j = i + 1; j < all.size(); ++j) {
-      if (told[j] || all[j].run->decisions_hash != all[i].run->decisions_hash) continue;
-      told[j] = true;
+      if (listed[j] || all[j].run->decisions_hash != all[i].run->decisions_hash) continue;
+      listed[j] = true;
       names += fmt::format("{}{}", names.empty() ? "" : ", ", all[j].name);
     }
     if (!names.empty())

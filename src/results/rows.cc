@@ -72,7 +72,7 @@ double luck_of(std::span<const Outcome> runs, const std::function<Value(const Ou
 
 namespace {
 
-using Tables = std::array<std::vector<Row>, kTellers>;
+using Tables = std::array<std::vector<Row>, kReporters>;
 
 // Returns the row's key in the JSON document of `age`. If the start image has the figure, too, the
 // key is changed: "free_extents/count" becomes "aged/count".
@@ -80,13 +80,13 @@ std::string aged_key(const Row& row) {
   return row.start ? "aged" + row.key.substr(row.key.find('/')) : row.key;
 }
 
-// Gives the row the key and label that the teller uses.
-void rename(Row& row, Teller teller) {
-  if (teller == Teller::hunt) teller = Teller::review;
-  const auto name = std::ranges::find(row.names, teller, &Name::teller);
-  if (teller == Teller::age) row.key = aged_key(row);
-  if (teller != Teller::replay) row.label.erase(0, row.label.find_first_not_of(' '));
-  if (teller == Teller::metrics && !row.section.empty())
+// Gives the row the key and label that the reporter uses.
+void rename(Row& row, Reporter reporter) {
+  if (reporter == Reporter::hunt) reporter = Reporter::review;
+  const auto name = std::ranges::find(row.names, reporter, &Name::reporter);
+  if (reporter == Reporter::age) row.key = aged_key(row);
+  if (reporter != Reporter::replay) row.label.erase(0, row.label.find_first_not_of(' '));
+  if (reporter == Reporter::metrics && !row.section.empty())
     row.label = fmt::format("{}: {}", row.section, row.label);
   if (name == row.names.end()) return;
   row.key = name->key;
@@ -95,20 +95,20 @@ void rename(Row& row, Teller teller) {
 
 Tables tables_of(const std::vector<Row>& all) {
   Tables out;
-  for (std::size_t i = 0; i < kTellers; ++i)
+  for (std::size_t i = 0; i < kReporters; ++i)
     for (const Row& row : all) {
-      if ((row.told & by(static_cast<Teller>(i))) == 0) continue;
-      Row& told = out[i].emplace_back(row);
-      rename(told, static_cast<Teller>(i));
+      if ((row.reporters & by(static_cast<Reporter>(i))) == 0) continue;
+      Row& shown = out[i].emplace_back(row);
+      rename(shown, static_cast<Reporter>(i));
     }
   // A review prints free space last, and the longest extent after the average one.
   const auto late = [](const Row& row) {
     return row.start ? 1 + (row.key == "free_extents/max_kb" ? 1 : 0) : 0;
   };
-  for (const Teller teller : {Teller::review, Teller::hunt})
-    std::ranges::stable_sort(out[static_cast<std::size_t>(teller)], {}, late);
-  for (std::vector<Row>& told : out)
-    for (std::size_t i = 0; i < told.size(); ++i) told[i].index = i;
+  for (const Reporter reporter : {Reporter::review, Reporter::hunt})
+    std::ranges::stable_sort(out[static_cast<std::size_t>(reporter)], {}, late);
+  for (std::vector<Row>& table : out)
+    for (std::size_t i = 0; i < table.size(); ++i) table[i].index = i;
   return out;
 }
 
@@ -126,7 +126,7 @@ Made& made() {
 
 }  // namespace
 
-std::span<const Row> rows(Teller teller) {
+std::span<const Row> rows(Reporter reporter) {
   Made& known = made();
   const std::lock_guard lock(known.making);
   const auto [at, is_new] =
@@ -136,11 +136,11 @@ std::span<const Row> rows(Teller teller) {
     all.insert(all.end(), known.added.begin(), known.added.end());
     at->second = tables_of(all);
   }
-  return at->second[static_cast<std::size_t>(teller)];
+  return at->second[static_cast<std::size_t>(reporter)];
 }
 
-const Row* find_row(std::string_view key, Teller teller) {
-  const auto all = rows(teller);
+const Row* find_row(std::string_view key, Reporter reporter) {
+  const auto all = rows(reporter);
   const auto found = std::ranges::find(all, key, &Row::key);
   return found == all.end() ? nullptr : &*found;
 }

@@ -58,14 +58,14 @@ enum class Unit : std::uint8_t { count, steps, blocks, clusters, bytes, kib, per
 // The commands that report runs. replay also stands for sweep and the library. hunt reports what
 // becomes worse. writers is the simulation of many writers. watch reports one period. metrics
 // stands for the metrics of watch, which add up over all start images.
-enum class Teller : std::uint8_t { replay, review, hunt, age, writers, watch, metrics };
-inline constexpr std::size_t kTellers = 7;
-[[nodiscard]] constexpr std::uint8_t by(Teller teller) {
-  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(teller));
+enum class Reporter : std::uint8_t { replay, review, hunt, age, writers, watch, metrics };
+inline constexpr std::size_t kReporters = 7;
+[[nodiscard]] constexpr std::uint8_t by(Reporter reporter) {
+  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(reporter));
 }
-inline constexpr std::uint8_t kOutcomes = by(Teller::replay) | by(Teller::review) |
-                                          by(Teller::hunt) | by(Teller::age) | by(Teller::watch) |
-                                          by(Teller::metrics);
+inline constexpr std::uint8_t kOutcomes = by(Reporter::replay) | by(Reporter::review) |
+                                          by(Reporter::hunt) | by(Reporter::age) |
+                                          by(Reporter::watch) | by(Reporter::metrics);
 
 // Where a review shows a figure. The lists leave out a figure that only repeats another one in
 // other units. For example, if the number of files is the same, extents per file repeats extents.
@@ -75,10 +75,10 @@ enum class Place : std::uint8_t {
   document,  // in the document only
 };
 
-// The name that a teller uses for a figure, if it is not the name that a replay uses. hunt uses
+// The name that a reporter uses for a figure, if it is not the name that a replay uses. hunt uses
 // review's names. For metrics, the label is the help text: a sentence without a unit.
 struct Name {
-  Teller teller;
+  Reporter reporter;
   std::string key;
   std::string label = {};  // empty if there is no label, or if it is the label of a replay
 };
@@ -95,23 +95,23 @@ struct Row {
   bool counted = false;             // counts what has happened: it begins at 0 and never decreases
   std::string_view criterion = {};  // the criterion of the figure: the last level of its key
   bool start = false;               // the start image has the figure, too
-  std::uint8_t told = kOutcomes;
+  std::uint8_t reporters = kOutcomes;
   std::vector<Name> names = {};
   Place place = Place::lists;
   bool common = false;  // most users want it, so a short table always shows it
 
-  std::size_t index = 0;  // position in rows(teller) at the time when it was made
+  std::size_t index = 0;  // position in rows(reporter) at the time when it was made
 
   [[nodiscard]] bool is_time() const { return unit == Unit::ns; }
 };
 
-// The rows of a teller, with its own keys and labels, in the order in which it shows them.
+// The rows of a reporter, with its own keys and labels, in the order in which it shows them.
 // Per-criterion figures have one row for each criterion that exists now (mb::ladder_criteria()).
 // Thread-safe. Valid until the program ends.
-[[nodiscard]] std::span<const Row> rows(Teller teller = Teller::replay);
+[[nodiscard]] std::span<const Row> rows(Reporter reporter = Reporter::replay);
 
-// Returns the row with that key, or null if the teller has no such row.
-[[nodiscard]] const Row* find_row(std::string_view key, Teller teller = Teller::replay);
+// Returns the row with that key, or null if the reporter has no such row.
+[[nodiscard]] const Row* find_row(std::string_view key, Reporter reporter = Reporter::replay);
 
 // Adds a row after all others, until the program ends. Spans and pointers returned earlier stay
 // valid. Tests use it to show that adding a row is all that a new figure needs.

@@ -28,16 +28,16 @@ void add_free_extents(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, auto of,
                           const char* review = nullptr, const char* metric = nullptr,
                           const char* help = nullptr) -> Row& {
-    Row& row =
-        out.emplace_back(Row{.section = "free extents at the end",
-                             .label = label,
-                             .key = key,
-                             .of = [of](Of o) -> Value { return of(o); },
-                             .better = better,
-                             .start = true,
-                             .told = review == nullptr ? std::uint8_t(kReplay | kAge) : kOutcomes});
+    Row& row = out.emplace_back(
+        Row{.section = "free extents at the end",
+            .label = label,
+            .key = key,
+            .of = [of](Of o) -> Value { return of(o); },
+            .better = better,
+            .start = true,
+            .reporters = review == nullptr ? std::uint8_t(kReplay | kAge) : kOutcomes});
     if (review != nullptr)
-      row.names = {{Teller::review, key, review}, {Teller::metrics, metric, help}};
+      row.names = {{Reporter::review, key, review}, {Reporter::metrics, metric, help}};
     return row;
   };
   Row& count = add(
@@ -62,27 +62,27 @@ void add_free_extents(Rows& out) {
 }
 
 void add_files(Rows& out) {
-  const auto add = [&out](const char* label, const char* key, Better better, std::uint8_t told,
+  const auto add = [&out](const char* label, const char* key, Better better, std::uint8_t reporters,
                           auto of) -> Row& {
     return out.emplace_back(Row{.section = "files written",
                                 .label = label,
                                 .key = key,
                                 .of = [of](Of o) -> Value { return of(o.files); },
                                 .better = better,
-                                .told = told});
+                                .reporters = reporters});
   };
   using Files = const stats::FileFragmentation&;
   Row& count =
       add("  count", "files/count", Better::none, kOutcomes, [](Files f) { return f.files; });
   count.common = true;
   count.names = {
-      {Teller::review, "files/count", "files"},
-      {Teller::metrics, "files", "Files written since the start image that still exist."}};
+      {Reporter::review, "files/count", "files"},
+      {Reporter::metrics, "files", "Files written since the start image that still exist."}};
   Row& extents = add("  extents", "files/extents", Better::lower, kOutcomes,
                      [](Files f) { return f.extents; });
   extents.common = true;
-  extents.names = {{Teller::review, "files/extents", "extents of files"},
-                   {Teller::metrics, "file_extents",
+  extents.names = {{Reporter::review, "files/extents", "extents of files"},
+                   {Reporter::metrics, "file_extents",
                     "Extents of the files written since the start image that still exist."}};
   extents.place = Place::document;
   Row& average = add("  extents per file", "files/avg_extents", Better::lower,
@@ -91,14 +91,14 @@ void add_files(Rows& out) {
                        return f.extents_per_file();
                      });
   average.common = true;
-  average.names = {{Teller::writers, "extents_per_file"}};
+  average.names = {{Reporter::writers, "extents_per_file"}};
   Row& most = add("  most extents in one", "files/max_extents", Better::lower, kReplay | kAge,
                   [](Files f) { return f.most_extents; });
   most.common = true;
-  most.names = {{Teller::age, "files/most_extents"}};
+  most.names = {{Reporter::age, "files/most_extents"}};
   add("  in one extent", "files/single_extent", Better::higher, kReplay | kAge, [](Files f) {
     return f.one_extent;
-  }).names = {{Teller::age, "files/one_extent"}};
+  }).names = {{Reporter::age, "files/one_extent"}};
   add("  in one extent, %", "files/single_extent_percent", Better::higher, kReview | kHunt,
       [](Files f) { return percent_of(f.one_extent, f.files); })
       .unit = Unit::percent;
@@ -121,21 +121,21 @@ Value distance_kb(Of o, std::uint64_t among) {
 
 void add_layout(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, Unit unit,
-                          std::uint8_t told, auto of) -> Row& {
+                          std::uint8_t reporters, auto of) -> Row& {
     return out.emplace_back(Row{.section = "layout of files written",
                                 .label = label,
                                 .key = key,
                                 .of = [of](Of o) -> Value { return of(o); },
                                 .better = better,
                                 .unit = unit,
-                                .told = told});
+                                .reporters = reporters});
   };
   Row& score =
       add("  layout score, %", "layout/score_percent", Better::higher, Unit::percent, kOutcomes,
           [](Of o) { return percent_of(o.layout.following, o.layout.successors); });
   score.common = true;
-  score.names = {{Teller::age, "files/score_percent"},
-                 {Teller::metrics, "layout_score_percent",
+  score.names = {{Reporter::age, "files/score_percent"},
+                 {Reporter::metrics, "layout_score_percent",
                   "Share of the files' blocks that directly follow the block before them."}};
   add("  score of the median file, %", "layout/median_score_percent", Better::higher, Unit::percent,
       kReplay, [](Of o) -> Value {
@@ -144,12 +144,12 @@ void add_layout(Rows& out) {
       });
   add("  seeks to read each once", "layout/seeks", Better::lower, Unit::count, kReplay | kAge,
       [](Of o) { return o.layout.seeks(); })
-      .names = {{Teller::age, "files/seeks"}};
+      .names = {{Reporter::age, "files/seeks"}};
   add("  average seek, KB", "layout/avg_seek_kb", Better::lower, Unit::kib, kReplay,
       [](Of o) { return distance_kb(o, o.layout.seeks()); });
   add("  seeks of a file, KB", "layout/seek_kb_per_file", Better::lower, Unit::kib,
       kReplay | kWriters, [](Of o) { return distance_kb(o, o.layout.files); })
-      .names = {{Teller::writers, "seek_kb_per_file"}};
+      .names = {{Reporter::writers, "seek_kb_per_file"}};
   // This figure is not rounded, and is 0 instead of absent if there is no seek.
   add("", "files/avg_seek_kb", Better::lower, Unit::kib, kAge, [](Of o) {
     return share(o.layout.distance * o.geometry.block_size() / kKiB, o.layout.seeks());
@@ -164,7 +164,7 @@ void add_write_order(Rows& out) {
                    .of = [of](Of o) -> Value { return of(o.write_order); },
                    .better = better,
                    .unit = Unit::percent,
-                   .told = kReplay});
+                   .reporters = kReplay});
   };
   using Order = const replay::WriteOrder&;
   add("  next to the one before, %", "write_order/adjacent_percent", Better::higher,
@@ -177,7 +177,7 @@ void add_write_order(Rows& out) {
 
 void add_free_space(Rows& out) {
   const auto add = [&out](const std::string& label, const std::string& key, Unit unit,
-                          std::uint8_t told, auto of) {
+                          std::uint8_t reporters, auto of) {
     out.push_back({.section = "free space at the end",
                    .label = label,
                    .key = key,
@@ -185,7 +185,7 @@ void add_free_space(Rows& out) {
                    .better = Better::higher,
                    .unit = unit,
                    .start = true,
-                   .told = told});
+                   .reporters = reporters});
   };
   for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {
     const std::uint64_t bytes = 1ull << FreeChunks::kSizeBits[i];

@@ -41,7 +41,7 @@ Row tallied(const char* label, const char* key, std::uint64_t Tally::*member,
           .better = better,
           .show = show,
           .counted = true,
-          .told = kReplay};
+          .reporters = kReplay};
 }
 
 void add_tally(Rows& out) {
@@ -50,19 +50,19 @@ void add_tally(Rows& out) {
               .key = "requests",
               .of = [](Of o) -> Value { return o.tally.requests; },
               .counted = true,
-              .told = std::uint8_t(kReplay | kReview | kAge | kWriters | kWatch | kMetrics),
-              .names = {{Teller::age, "age/requests"},
-                        {Teller::metrics, "requests", "Requests that were decided."}}}));
+              .reporters = std::uint8_t(kReplay | kReview | kAge | kWriters | kWatch | kMetrics),
+              .names = {{Reporter::age, "age/requests"},
+                        {Reporter::metrics, "requests", "Requests that were decided."}}}));
   Row allocated = common(
       tallied("blocks allocated", "allocated_blocks", &Tally::allocated_blocks, Show::always));
   allocated.unit = Unit::blocks;
-  allocated.told = kReplay | kMetrics;
-  allocated.names = {{Teller::metrics, "allocated", "Space that requests got."}};
+  allocated.reporters = kReplay | kMetrics;
+  allocated.names = {{Reporter::metrics, "allocated", "Space that requests got."}};
   out.push_back(allocated);
   Row failed =
       common(tallied("failed, no space", "failed", &Tally::failed, Show::always, Better::lower));
-  failed.told = kReplay | kReview | kWatch | kMetrics;
-  failed.names = {{Teller::metrics, "failed_requests", "Requests that found no space."}};
+  failed.reporters = kReplay | kReview | kWatch | kMetrics;
+  failed.names = {{Reporter::metrics, "failed_requests", "Requests that found no space."}};
   out.push_back(failed);
   out.push_back(tallied("metadata requests", "metadata_requests", &Tally::metadata));
   out.push_back(
@@ -77,12 +77,12 @@ void add_tally(Rows& out) {
                  .key = "bad_requests",
                  .of = [](Of o) { return o.aged ? Value() : Value(o.contradictions.outside); },
                  .show = Show::nonzero,
-                 .told = kReplay});
+                 .reporters = kReplay});
   const auto guessed = [&out](const char* label, const char* key, std::uint64_t Tally::*member,
                               const char* review) {
     Row& row = out.emplace_back(tallied(label, key, member));
-    row.told = kReplay | kReview;
-    row.names = {{Teller::review, key, review}};
+    row.reporters = kReplay | kReview;
+    row.names = {{Reporter::review, key, review}};
     row.place = Place::cases;
   };
   guessed("decided by an unrecorded file size", "guessed_sizes", &Tally::guessed_sizes,
@@ -101,7 +101,7 @@ Row counter(const char* section, const char* label, const char* name, Count Know
           .better = better,
           .show = show,
           .counted = true,
-          .told = kReplay};
+          .reporters = kReplay};
 }
 
 // Adds a counter that exists for each criterion. `of` returns the value for a criterion.
@@ -117,7 +117,7 @@ void add_per_criterion(Rows& out, const char* section, const char* name, Better 
                    .show = Show::nonzero,
                    .counted = true,
                    .criterion = row.key,
-                   .told = kReplay});
+                   .reporters = kReplay});
 }
 
 template <Count PerCriterion::*Member>
@@ -152,11 +152,11 @@ void add_hits(Rows& out) {
   ends.push_back(past);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     Row& row = *(out.begin() + from + static_cast<std::ptrdiff_t>(i));
-    row.told = kReplay | kReview | kWatch | kMetrics;
+    row.reporters = kReplay | kReview | kWatch | kMetrics;
     const std::string key = fmt::format("hits/{}", ends[i].key);
-    row.names = {{Teller::review, key, fmt::format("hits {}", ends[i].title)},
-                 {Teller::watch, key},
-                 {Teller::metrics, fmt::format("searches/{}", ends[i].key),
+    row.names = {{Reporter::review, key, fmt::format("hits {}", ends[i].title)},
+                 {Reporter::watch, key},
+                 {Reporter::metrics, fmt::format("searches/{}", ends[i].key),
                   "Searches, by the criterion that ended them."}};
   }
 }
@@ -171,15 +171,15 @@ void add_steps(Rows& out) {
                         .better = Better::lower,
                         .unit = Unit::steps,
                         .counted = true,
-                        .told = std::uint8_t(kOutcomes & ~kMetrics),
-                        .names = {{Teller::review, "groups_considered", kGroups},
-                                  {Teller::age, "age/groups_considered"}}}));
+                        .reporters = std::uint8_t(kOutcomes & ~kMetrics),
+                        .names = {{Reporter::review, "groups_considered", kGroups},
+                                  {Reporter::age, "age/groups_considered"}}}));
   const std::size_t from = out.size();
   add_per_criterion(out, kGroups, "groups_considered", Better::lower,
                     of_criterion<&PerCriterion::groups_considered>);
   for (std::size_t i = from; i < out.size(); ++i) {
-    out[i].told = kReplay | kMetrics;
-    out[i].names = {{Teller::metrics, fmt::format("groups_considered/{}", out[i].criterion),
+    out[i].reporters = kReplay | kMetrics;
+    out[i].names = {{Reporter::metrics, fmt::format("groups_considered/{}", out[i].criterion),
                      "Groups that searches considered, by criterion."}};
   }
   out.push_back(counter("groups scanned", "  all", "groups_scanned", &KnownCounters::groups_scanned,
@@ -189,11 +189,11 @@ void add_steps(Rows& out) {
   Row scanned = common(counter(kExtents, "  all", "extents_scanned",
                                &KnownCounters::extents_scanned, Show::always, Better::lower));
   scanned.unit = Unit::steps;
-  scanned.told = kOutcomes;
-  scanned.names = {{Teller::review, "extents_scanned", kExtents},
-                   {Teller::age, "age/extents_scanned"},
-                   {Teller::watch, "extents_scanned"},
-                   {Teller::metrics, "extents_scanned", "Free extents that searches examined."}};
+  scanned.reporters = kOutcomes;
+  scanned.names = {{Reporter::review, "extents_scanned", kExtents},
+                   {Reporter::age, "age/extents_scanned"},
+                   {Reporter::watch, "extents_scanned"},
+                   {Reporter::metrics, "extents_scanned", "Free extents that searches examined."}};
   out.push_back(scanned);
   add_per_criterion(out, kExtents, "extents_scanned", Better::lower,
                     of_criterion<&PerCriterion::extents_scanned>);
@@ -206,7 +206,7 @@ void add_steps(Rows& out) {
                  },
                  .better = Better::lower,
                  .unit = Unit::steps,
-                 .told = kHunt});
+                 .reporters = kHunt});
 }
 
 // The time that a kernel's code took; models have no times.
@@ -221,9 +221,9 @@ void add_times(Rows& out) {
                                     .better = Better::lower,
                                     .unit = Unit::ns,
                                     .show = Show::nonzero,
-                                    .told = review == nullptr ? kReplay : kOutcomes});
+                                    .reporters = review == nullptr ? kReplay : kOutcomes});
     if (review != nullptr)
-      row.names = {{Teller::review, row.key, review}, {Teller::metrics, row.key, help}};
+      row.names = {{Reporter::review, row.key, review}, {Reporter::metrics, row.key, help}};
   };
   add(
       "  mean", "mean", [](const Times& times) { return times.mean(); }, "ns a request, mean",
@@ -267,7 +267,7 @@ void add_discards(Rows& out) {
                    .of = [of](Of o) { return o.discards ? of(*o.discards) : Value(); },
                    .better = better,
                    .show = Show::nonzero,
-                   .told = kReplay});
+                   .reporters = kReplay});
   };
   using Discards = const allocator::DiscardCounts&;
   add("  issued", "discards/issued", Better::lower, [](Discards d) -> Value { return d.issued; });
@@ -284,7 +284,7 @@ void add_ageing(Rows& out) {
     out.push_back({.key = key,
                    .of = [of](Of o) { return o.aged ? Value(of(o, *o.aged)) : Value(); },
                    .unit = unit,
-                   .told = kAge});
+                   .reporters = kAge});
   };
   using Old = const Aged&;
   using Kind = age::Operation::Kind;
@@ -328,7 +328,7 @@ void add_ageing(Rows& out) {
 // Figures of a period: rates per second and per request.
 void add_rates(Rows& out) {
   const auto add = [&out](const char* label, const char* key, Better better, auto of) {
-    out.push_back({.label = label, .key = key, .of = of, .better = better, .told = kWatch});
+    out.push_back({.label = label, .key = key, .of = of, .better = better, .reporters = kWatch});
   };
   add("requests per second", "requests_per_s", Better::none, [](Of o) -> Value {
     if (o.elapsed_s <= o.ready_s) return {};
@@ -350,7 +350,7 @@ void add_writers(Rows& out) {
     out.push_back({.key = key,
                    .of = [of](Of o) { return o.writers ? Value(of(*o.writers)) : Value(); },
                    .unit = unit,
-                   .told = kWriters});
+                   .reporters = kWriters});
   };
   using Many = const contention::SimulationOutcome&;
   add("writers", Unit::count, [](Many m) { return std::uint64_t{m.writers}; });

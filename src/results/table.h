@@ -7,7 +7,7 @@
 
 namespace e4r::results {
 
-// Returns every figure of every teller once, in the order of a replay's table.
+// Returns every figure of every reporter once, in the order of a replay's table.
 [[nodiscard]] std::vector<Row> table();
 
 }  // namespace e4r::results

@@ -10,11 +10,11 @@
 
 namespace e4r::results {
 
-// Short names for Row::told.
-inline constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller::review),
-                              kHunt = by(Teller::hunt), kAge = by(Teller::age),
-                              kWriters = by(Teller::writers), kWatch = by(Teller::watch),
-                              kMetrics = by(Teller::metrics);
+// Short names for Row::reporters.
+inline constexpr std::uint8_t kReplay = by(Reporter::replay), kReview = by(Reporter::review),
+                              kHunt = by(Reporter::hunt), kAge = by(Reporter::age),
+                              kWriters = by(Reporter::writers), kWatch = by(Reporter::watch),
+                              kMetrics = by(Reporter::metrics);
 
 // part / all, or 0 if `all` is 0.
 [[nodiscard]] inline double share(std::uint64_t part, std::uint64_t all) {

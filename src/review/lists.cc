@@ -108,7 +108,7 @@ Guesses guesses_of(const Review& review, results::Value Figure::*side) {
 }
 
 void tell_guesses(Review& review) {
-  std::vector<Caveat> told;
+  std::vector<Caveat> caveats;
   for (const auto& [side, value] :
        {std::pair(&review.base, &Figure::base), std::pair(&review.with, &Figure::with)}) {
     Guesses guesses = guesses_of(review, value);
@@ -120,17 +120,17 @@ void tell_guesses(Review& review) {
         "`e4replay record --events full` records",
         side->policy->name, format_count(guesses.requests), format_count(guesses.sizes),
         format_count(guesses.writers));
-    told.push_back({std::move(text), std::move(guesses.of)});
+    caveats.push_back({std::move(text), std::move(guesses.of)});
   }
-  if (told.size() == 2 && told[0].text == told[1].text) told.pop_back();
-  std::ranges::move(told, std::back_inserter(review.caveats));
+  if (caveats.size() == 2 && caveats[0].text == caveats[1].text) caveats.pop_back();
+  std::ranges::move(caveats, std::back_inserter(review.caveats));
 }
 
 }  // namespace
 
 std::vector<Figure> figures_of(const results::Outcome& base, const results::Outcome& with) {
   std::vector<Figure> out;
-  for (const results::Row& row : results::rows(results::Teller::review)) {
+  for (const results::Row& row : results::rows(results::Reporter::review)) {
     Figure figure = {&row, row.of(base), row.of(with)};
     if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
     // Leaves out, for example, the row of a rung in which no search ended.

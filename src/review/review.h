@@ -50,7 +50,7 @@ struct ReviewOptions {
 
 // One figure under both policies.
 struct Figure {
-  const results::Row* row = nullptr;  // one of results::rows(Teller::review)
+  const results::Row* row = nullptr;  // one of results::rows(Reporter::review)
   results::Value base, with;
   // The relative difference between results that should be equal. For a time, it is measured
   // between runs. For any other figure, it is the variation by chance (results::luck_of).

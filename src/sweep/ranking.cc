@@ -308,9 +308,9 @@ Advice choose(const Plan& plan, std::uint32_t capture, const std::vector<Candida
                  return std::tuple(c.pieces, c.cost, c.changes);
                }).changes.index;
   out.balanced = balanced.changes.index;
-  out.dearest = least(all, [](const Candidate& c) {
-                  return std::tuple(-c.cost, c.pieces, c.changes);
-                }).changes.index;
+  out.costliest = least(all, [](const Candidate& c) {
+                    return std::tuple(-c.cost, c.pieces, c.changes);
+                  }).changes.index;
   for (const Candidate& c : all)
     if (c.changes.of_recorded == 0 &&
         plan.points[c.changes.index].policy == plan.spec.policies.front())

@@ -88,7 +88,7 @@ struct Advice {
   // Least product of the cost of requests and the number of pieces. A request costs one step plus
   // the steps of its search, so if searches cost next to nothing, pieces decide.
   std::size_t balanced = 0;
-  std::size_t dearest = 0;  // highest cost
+  std::size_t costliest = 0;  // highest cost
   // The point of the first policy with the recorded value of every tunable. Empty if there is no
   // such point or it has no figures.
   std::optional<std::size_t> recorded;

@@ -26,7 +26,7 @@ using report::html_escape;
 constexpr std::size_t kMostRows = 20;  // rows of the table per capture, plus those on the front
 
 // A sweep with the data that all parts of its page share.
-struct Told {
+struct PageData {
   const Plan& plan;
   const Figures& figures;
   const results::Row& metric;
@@ -109,8 +109,8 @@ json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>
   return out;
 }
 
-std::string data_of(const Told& told) {
-  const auto& [plan, figures, metric, rankings, all_advice] = told;
+std::string data_of(const PageData& page) {
+  const auto& [plan, figures, metric, rankings, all_advice] = page;
   std::vector<std::size_t> points;
   std::vector<std::uint64_t> front;
   for (const Ranking& ranking : rankings)
@@ -182,7 +182,7 @@ std::string cards(const Plan& plan, const Figures& figures, const Advice& advice
   name(advice.cheapest, "cheapest searches");
   if (advice.files) name(advice.fewest, "fewest extents");
   if (advice.recorded) name(*advice.recorded, "recorded settings");
-  name(advice.dearest, "costliest searches");
+  name(advice.costliest, "costliest searches");
   std::string out = "<div class=\"cards\">\n";
   for (auto& [index, title] : named) {
     title[0] = static_cast<char>(std::toupper(title[0]));
@@ -191,25 +191,25 @@ std::string cards(const Plan& plan, const Figures& figures, const Advice& advice
   return out + "</div>\n";
 }
 
-std::string words(const Told& told, const Advice& advice) {
-  return fmt::format("{}", fmt::join(sentences(told.plan, told.figures, advice), " "));
+std::string words(const PageData& page, const Advice& advice) {
+  return fmt::format("{}", fmt::join(sentences(page.plan, page.figures, advice), " "));
 }
 
-std::string headline(const Told& told) {
-  if (told.advice.empty()) return "No point has figures to choose by.";
-  if (told.advice.size() == 1) return words(told, told.advice.front());
+std::string headline(const PageData& page) {
+  if (page.advice.empty()) return "No point has figures to choose by.";
+  if (page.advice.size() == 1) return words(page, page.advice.front());
   return fmt::format("{} points of {} captures, and what to take for each",
-                     format_count(told.plan.points.size()), told.advice.size());
+                     format_count(page.plan.points.size()), page.advice.size());
 }
 
-std::string summary(const Told& told) {
+std::string summary(const PageData& page) {
   std::string out;
-  for (const Advice& advice : told.advice) {
-    out += fmt::format("<h3>{}</h3>\n", html_escape(told.plan.spec.captures[advice.capture]));
-    if (const std::string doubt = doubt_of(told.plan, advice.capture); !doubt.empty())
+  for (const Advice& advice : page.advice) {
+    out += fmt::format("<h3>{}</h3>\n", html_escape(page.plan.spec.captures[advice.capture]));
+    if (const std::string doubt = doubt_of(page.plan, advice.capture); !doubt.empty())
       out += fmt::format("<p class=\"note\"><b>Doubtful:</b> {}</p>\n", html_escape(doubt));
-    if (told.advice.size() > 1) out += fmt::format("<p>{}</p>\n", html_escape(words(told, advice)));
-    out += cards(told.plan, told.figures, advice);
+    if (page.advice.size() > 1) out += fmt::format("<p>{}</p>\n", html_escape(words(page, advice)));
+    out += cards(page.plan, page.figures, advice);
   }
   return out +
          "<p class=\"note\">A step is a group considered or an extent examined. Best balance: the "
@@ -241,8 +241,8 @@ std::string table_row(const Plan& plan, const Figures& figures, const results::R
   return out + "</tr>\n";
 }
 
-std::string tables(const Told& told) {
-  const auto& [plan, figures, metric, rankings, advice] = told;
+std::string tables(const PageData& page) {
+  const auto& [plan, figures, metric, rankings, advice] = page;
   std::string out;
   for (const Ranking& ranking : rankings) {
     out += fmt::format(
@@ -294,15 +294,15 @@ std::string plots(const Plan& plan) {
 }  // namespace
 
 std::string sweep_html(const Plan& plan, const Figures& figures, const results::Row& metric) {
-  Told told = {plan, figures, metric, rank(plan, figures, metric), {}};
-  told.advice = advise(plan, figures, told.rankings);
+  PageData page = {plan, figures, metric, rank(plan, figures, metric), {}};
+  page.advice = advise(plan, figures, page.rankings);
   return report::html_page(
       {.title = fmt::format("e4replay: {} points", format_count(plan.points.size())),
        .heading = "Allocator sweep",
-       .headline = headline(told),
-       .summary = summary(told),
-       .body = plots(plan) + "<h2>Best points</h2>\n" + tables(told),
-       .data = data_of(told),
+       .headline = headline(page),
+       .summary = summary(page),
+       .body = plots(plan) + "<h2>Best points</h2>\n" + tables(page),
+       .data = data_of(page),
        .script = report::kSweepJs});
 }
 

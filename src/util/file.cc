@@ -81,8 +81,8 @@ namespace fs = std::filesystem;
 std::optional<FileId> find_shown(const std::string& name, const std::string& backing) {
   const auto named = file_id(backing);
   if (named && named->is_block_device) return named;
-  const auto told = loop_shows("/dev/" + name);
-  return told ? told : named;
+  const auto by_device = loop_shows("/dev/" + name);
+  return by_device ? by_device : named;
 }
 
 // Calls `see` with the name of each loop device in use and its backing file.

@@ -19,8 +19,8 @@ constexpr const char* kWipe = "\r\033[K";
 Progress::Progress(bool enabled)
     : terminal_(enabled && isatty(STDERR_FILENO) != 0), active_(terminal_) {}
 
-Progress::Progress(Told told)
-    : told_(std::move(told)), terminal_(false), active_(told_ != nullptr) {}
+Progress::Progress(Callback callback)
+    : callback_(std::move(callback)), terminal_(false), active_(callback_ != nullptr) {}
 
 Progress::~Progress() {
   wipe();
@@ -44,7 +44,7 @@ void Progress::show(const std::string& text) {
 }
 
 bool Progress::count(std::string_view what, std::uint64_t done, std::uint64_t total) {
-  if (told_) return told_(what, done, total);
+  if (callback_) return callback_(what, done, total);
   show(fmt::format("{}: {} of {} events", what, format_count(done), format_count(total)));
   return true;
 }

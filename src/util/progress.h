@@ -29,11 +29,12 @@ class Progress {
  public:
   // Reports that `done` of `total` events of the task `what` are done. Returns false to stop the
   // work. Called on any thread.
-  using Told = std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+  using Callback =
+      std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
   explicit Progress(bool enabled);
-  // `told` may be empty.
-  explicit Progress(Told told);
+  // `callback` may be empty.
+  explicit Progress(Callback callback);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
@@ -48,7 +49,7 @@ class Progress {
   void wipe();
 
  private:
-  Told told_;
+  Callback callback_;
   bool terminal_;
   bool active_;
   bool shown_ = false;

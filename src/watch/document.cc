@@ -77,7 +77,7 @@ json::object column_json(const Column& column) {
     }
     json::object figures;
     figures["seconds"] = outcome->elapsed_s;
-    report::put_rows(figures, *outcome, results::Teller::watch);
+    report::put_rows(figures, *outcome, results::Reporter::watch);
     out[window_name(window)] = std::move(figures);
   }
   return out;

@@ -42,9 +42,9 @@ std::string Incidents::next_name() const {
 }
 
 void Incidents::write(std::optional<FlightRecorder::Kept> kept, FlightNotes notes,
-                      std::shared_ptr<const void> owner, std::vector<std::string>& told) {
+                      std::shared_ptr<const void> owner, std::vector<std::string>& messages) {
   wanted_at_.reset();
-  if (!kept) return told.push_back(reason_ + ": no capture, because nothing was kept yet");
+  if (!kept) return messages.push_back(reason_ + ": no capture, because nothing was kept yet");
   notes.reason = reason_;
   writing_name_ = next_name();
   writing_ = std::async(std::launch::async, [kept = *std::move(kept), notes = std::move(notes),

@@ -49,7 +49,7 @@ class Incidents {
   // Writes the capture that was asked for. `kept` is empty if there is no checkpoint yet. `owner`
   // keeps alive what `notes` refers to.
   void write(std::optional<FlightRecorder::Kept> kept, FlightNotes notes,
-             std::shared_ptr<const void> owner, std::vector<std::string>& told);
+             std::shared_ptr<const void> owner, std::vector<std::string>& messages);
   // Reports what has been written. With `wait`, waits for the writing thread first.
   void collect(bool wait, std::vector<std::string>& notes);
 

@@ -119,7 +119,7 @@ void Metrics::add(const Report& report) {
   for (const Column& column : report.picture->columns) {
     if (std::ranges::find(allocators_, column.name) == allocators_.end())
       allocators_.push_back(column.name);
-    for (const Row& row : results::rows(results::Teller::metrics))
+    for (const Row& row : results::rows(results::Reporter::metrics))
       if (const auto value = value_of(row, column); value && row.counted)
         count(row.key, column.name, *value);
     for (std::size_t i = 0; i < GroupHistogram::kBuckets; ++i)
@@ -244,7 +244,7 @@ std::vector<MetricFamily> Metrics::families() const {
   std::vector<MetricFamily> out;
   if (last_.starts == 0) return out;
   add_health(out);
-  for (const Row& row : results::rows(results::Teller::metrics)) add_row(out, row);
+  for (const Row& row : results::rows(results::Reporter::metrics)) add_row(out, row);
   add_histogram(out);
   return out;
 }

@@ -169,7 +169,7 @@ class Page {
   // Shows the list of all figures. The table is above it if the terminal has room for both.
   void figures() {
     constexpr std::size_t kLeastList = 8;
-    const auto rows = results::rows(results::Teller::watch);
+    const auto rows = results::rows(results::Reporter::watch);
     if (picture_ != nullptr && room() > picture_->columns.size() + 2 + kLeastList)
       table("last second", Window::second);
     heading("Columns: those with an x are shown, if the terminal is wide enough");
@@ -263,7 +263,7 @@ class Page {
     const std::size_t bar = view_.columns > 40 ? (view_.columns - 14) / shown - 9 : 10;
     std::vector<std::pair<std::string, std::array<double, 2>>> shares;
     std::array<double, 2> sums = {};
-    for (const results::Row& row : results::rows(results::Teller::watch)) {
+    for (const results::Row& row : results::rows(results::Reporter::watch)) {
       if (!row.key.starts_with("hits/")) continue;
       std::array<double, 2> hits = {};
       for (std::size_t i = 0; i < shown; ++i)
@@ -390,7 +390,7 @@ SortBy next(SortBy sort) {
 
 void on_list_key(PageView& view, int key) {
   constexpr std::size_t kPage = 10;
-  const auto rows = results::rows(results::Teller::watch);
+  const auto rows = results::rows(results::Reporter::watch);
   const std::size_t last = rows.size() - 1;
   const auto up = [&](std::size_t lines) { view.chosen -= std::min(view.chosen, lines); };
   const auto down = [&](std::size_t lines) { view.chosen = std::min(view.chosen + lines, last); };

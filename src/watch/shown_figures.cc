@@ -9,8 +9,8 @@
 namespace e4r::watch {
 namespace {
 
+using results::Reporter;
 using results::Row;
-using results::Teller;
 
 // The figures that are shown by default, with short titles.
 struct UsualFigure {
@@ -27,9 +27,9 @@ constexpr auto kUsualFigures = std::to_array<UsualFigure>({
 });
 
 Result<const Row*> find_figure(std::string_view key) {
-  if (const Row* const row = results::find_row(key, Teller::watch)) return row;
+  if (const Row* const row = results::find_row(key, Reporter::watch)) return row;
   std::string known;
-  for (const Row& row : results::rows(Teller::watch))
+  for (const Row& row : results::rows(Reporter::watch))
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.key);
   return error("no figure '{}': choose from {}", printable(key), known);
 }
@@ -46,7 +46,7 @@ FigureTitle title_of(const Row& row, ShownIn where) {
 
 ShownFigures::ShownFigures() {
   for (const UsualFigure& usual : kUsualFigures)
-    if (const Row* const row = results::find_row(usual.key, Teller::watch)) rows_.push_back(row);
+    if (const Row* const row = results::find_row(usual.key, Reporter::watch)) rows_.push_back(row);
 }
 
 Result<ShownFigures> ShownFigures::parse(std::string_view keys) {

@@ -95,7 +95,7 @@ Status Watcher::take_start() {
   frozen_total_s_ += start_->frozen_s;
   shed_ = false;
   behind_since_.reset();
-  dropped_told_ = 0;
+  dropped_reported_ = 0;
   judged_ns_ = 0;
   doubted_.clear();
   pause_ = std::chrono::seconds(1);
@@ -333,8 +333,8 @@ Report Watcher::describe() {
     out.keeps = std::move(keeps);
   }
   if (out.picture)
-    for (; dropped_told_ < out.picture->dropped.size(); ++dropped_told_, ++shadows_dropped_)
-      notes_.push_back(out.picture->dropped[dropped_told_]);
+    for (; dropped_reported_ < out.picture->dropped.size(); ++dropped_reported_, ++shadows_dropped_)
+      notes_.push_back(out.picture->dropped[dropped_reported_]);
   out.shadows_dropped = shadows_dropped_;
   out.lazy_init = lazy_init_.progress();
   out.notes = std::exchange(notes_, {});

@@ -134,8 +134,8 @@ class Watcher {
   std::vector<std::string> notes_;
   std::optional<Incidents> incidents_;
   LazyInit lazy_init_;
-  Steady::time_point figures_at_;  // next time to ask for figures for incidents
-  std::size_t dropped_told_ = 0;   // how many of the picture's dropped shadows were reported
+  Steady::time_point figures_at_;     // next time to ask for figures for incidents
+  std::size_t dropped_reported_ = 0;  // how many of the picture's dropped shadows were reported
   Steady::time_point looked_, retry_at_, check_at_;
   std::chrono::seconds pause_{1};  // before the next attempt to start again
 

@@ -23,7 +23,7 @@ Result<When> When::parse(const std::string& text,
     out.for_ns_ = static_cast<std::uint64_t>(time.count()) * 1'000'000;
   }
   if (trim(condition).empty()) return error("no condition");
-  const auto rows = results::rows(results::Teller::watch);
+  const auto rows = results::rows(results::Reporter::watch);
   const auto add = [&](const std::string& prefix, const std::string& column, Window window) {
     for (std::size_t row = 0; row < rows.size(); ++row)
       out.figures_.push_back({prefix + rows[row].key, column, window, row});
@@ -52,7 +52,7 @@ bool When::holds(const Picture& picture) const {
     const Figure& figure = figures_[index];
     const auto column = std::ranges::find(picture.columns, figure.column, &Column::name);
     if (column == picture.columns.end() || !column->of(figure.window)) return std::nullopt;
-    const results::Row& row = results::rows(results::Teller::watch)[figure.row];
+    const results::Row& row = results::rows(results::Reporter::watch)[figure.row];
     return results::exact_number_of(row.of(*column->of(figure.window)));
   };
   return condition_.holds({value_of, {}}).value_or(false);

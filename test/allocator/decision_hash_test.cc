@@ -23,7 +23,7 @@ TEST(DecisionHash, TellsOrderAndLengths) {
   EXPECT_NE(hash_of({{1, 2}, {3, 4}}), hash_of({{3, 4}, {1, 2}}));
   EXPECT_NE(hash_of({{1, 2}}), hash_of({{1, 3}}));
   EXPECT_NE(hash_of({{1, 2}}), hash_of({{1, 2}, {0, 0}}));
-  EXPECT_EQ(hash_of({{0, 7}}), hash_of({{9, 0}})) << "there was no space, however it is told";
+  EXPECT_EQ(hash_of({{0, 7}}), hash_of({{9, 0}})) << "there was no space, however it is described";
 }
 
 }  // namespace

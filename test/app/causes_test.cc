@@ -224,14 +224,14 @@ TEST(Causes, AreMissingOfKernels) {
 }
 
 TEST(Causes, ChangeNoDecision) {
-  const Compared told("churn-4k.e4c", {"legacy", "linux-6.6.24"});
+  const Compared compared("churn-4k.e4c", {"legacy", "linux-6.6.24"});
   test::Opened opened("churn-4k.e4c");
   RunSpec spec;
   spec.policies = {allocator::find_policy("legacy"), allocator::find_policy("linux-6.6.24")};
   const auto plain = compare(spec, opened.inputs, opened.listener);
   ASSERT_TRUE(plain.ok());
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(told.report().runs[i].decisions_hash, plain->report.runs[i].decisions_hash);
+    EXPECT_EQ(compared.report().runs[i].decisions_hash, plain->report.runs[i].decisions_hash);
     EXPECT_FALSE(plain->report.runs[i].why.has_value());
   }
 }

@@ -230,8 +230,8 @@ TEST(Checkpoint, WithstandsDamage) {
     const state::Source source = source_at(inputs, moment);
     for (int i = 0; i < 200; ++i) {
       std::string text = moment.text;
-      char& spoilt = text[rng.below(text.size())];
-      spoilt = "0123456789 \n?-rb"[rng.below(16)];
+      char& damaged = text[rng.below(text.size())];
+      damaged = "0123456789 \n?-rb"[rng.below(16)];
       auto parsed = Checkpoint::parse(text);
       if (!parsed.ok() || !parsed->check(source).ok()) {
         ++refused;

@@ -61,7 +61,7 @@ for ((i = 0; i < pairs; i++)); do
     rm -f "$work/run.e4c"
     without=$(fill)
     with=$(fill "$e4replay" record "$directory" -o "$work/run.e4c" "${options[@]}" --no-progress -- \
-        2>"$work/told")
+        2>"$work/output")
     requests=$("$e4replay" trace info "$work/run.e4c" | awk '$1 == "requests" { gsub(",", ""); print $2 }')
     lost=$("$e4replay" info "$work/run.e4c" 2>/dev/null | sed -n 's/^events .*, \([^,]*\) lost.*/\1/p')
     awk -v a="$without" -v b="$with" -v r="$requests" -v lost="$lost" -v ratios="$work/ratios" 'BEGIN {

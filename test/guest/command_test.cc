@@ -75,10 +75,10 @@ TEST_F(KernelCommand, AWarningFailsAReplayAndNamesTheDecision) {
   const std::size_t at = done.err.find("(--explain ");
   ASSERT_NE(at, std::string::npos) << done.err;
   const std::string number = done.err.substr(at + 11, done.err.find(')', at) - at - 11);
-  const test::Outcome told =
+  const test::Outcome explained =
       e4replay({"replay", capture_, "--force", "-p", "legacy", "--explain", number});
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_NE(told.out.find("decision " + number + ":"), std::string::npos) << told.out;
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  EXPECT_NE(explained.out.find("decision " + number + ":"), std::string::npos) << explained.out;
   const std::string console = *read_file(log);
   EXPECT_NE(console.find("warns <==\n"), std::string::npos) << console;
   EXPECT_NE(console.find("Call Trace:"), std::string::npos) << console;
@@ -139,10 +139,10 @@ TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
     const auto document = boost::json::parse(done.out);
     EXPECT_GT(document.at("trials").at("failed_with").to_number<int>(), 0);
     EXPECT_EQ(document.at("trials").at("failed_base").to_number<int>(), 0);
-    for (const auto& told : {document.at("found"), document.at("case").at("objective"),
-                             document.at("capture").at("objective")}) {
-      EXPECT_NE(told.at("failed").as_string().find(why), std::string::npos) << told;
-      EXPECT_TRUE(told.at("with").is_null());
+    for (const auto& objective : {document.at("found"), document.at("case").at("objective"),
+                                  document.at("capture").at("objective")}) {
+      EXPECT_NE(objective.at("failed").as_string().find(why), std::string::npos) << objective;
+      EXPECT_TRUE(objective.at("with").is_null());
     }
     // The capture names the decision that failed, and a replay of the capture fails there.
     const std::string replayed(document.at("capture").at("objective").at("failed").as_string());

@@ -57,10 +57,10 @@ against_policy() {
         --json "$result" >/dev/null 2>"$dir/log" || { cat "$dir/log" >&2; die "$1: no answer"; }
     fields=$(jq -r '
         def counters: .mb_stats | '"${2:-.}"';
-        def told(what): .runs | map(what) | if .[0] == .[1] then "equal" else "differ" end;
+        def compare(what): .runs | map(what) | if .[0] == .[1] then "equal" else "differ" end;
         .runs[1].first_difference as $d |
-        [$d.requests, if $d.decision then $d.alike else $d.requests end, told(counters),
-         told([.free_extents, .files, .free_space]),
+        [$d.requests, if $d.decision then $d.alike else $d.requests end, compare(counters),
+         compare([.free_extents, .files, .free_space]),
          if $d.decision then "\($d.decision): \($d.theirs) / \($d.made)" else "" end] | @tsv' "$result")
     IFS=$'\t' read -r -a fields <<<"$fields"
     row "$1" "$policy" "${fields[@]:0:4}" "${fields[4]:-}"

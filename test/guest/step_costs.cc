@@ -106,7 +106,7 @@ struct Costs {
 // Counts all requests, and the requests for which model and code lock the same groups in the same
 // order.
 struct Alike {
-  std::size_t requests = 0, same = 0, told = 0;
+  std::size_t requests = 0, same = 0, printed = 0;
 
   static std::vector<std::uint64_t> groups(const allocator::LockNotes::Request& request) {
     std::vector<std::uint64_t> out;
@@ -124,7 +124,7 @@ struct Alike {
         ++same;
         continue;
       }
-      if (told++ >= 5) continue;
+      if (printed++ >= 5) continue;
       std::printf("request %zu: code", i);
       for (const std::uint64_t lock : theirs) std::printf(" %u", static_cast<unsigned>(lock));
       std::printf("; model");

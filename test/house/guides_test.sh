@@ -119,7 +119,7 @@ bash -e "$work/commands"
 added=$(cat docs/schema/*.json | grep -c '"blocks_per_extent": {')
 [ "$added" -ge 2 ] && [ "$added" = "$(cat docs/schema/*.json | grep -cE '"(avg|most)_extents": \{')" ] ||
     fail "step 2 of adding-a-row.md misses a schema"
-for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md spoils $schema"; done
+for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md breaks $schema"; done
 
 # Checks the lab commands in all pages.
 shown=0

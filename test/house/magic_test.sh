@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 "$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4c" --image "$captures/churn-4k.img" >/dev/null
 "$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4t" >/dev/null
 # The signature contains line endings, so it no longer matches if a transfer as text has changed them.
-sed 's/\r$//' "$work/run.e4c" >"$work/spoilt.e4c"
+sed 's/\r$//' "$work/run.e4c" >"$work/damaged.e4c"
 printf 'text that names an .e4c\n' >"$work/text"
 
 is() {
@@ -32,5 +32,5 @@ is "$work/run.e4c" "e4replay capture of an ext4 file system, version 1"
 is "$work/run.e4t" "e4replay packed trace of ext4 events, version 1"
 is "$work/run.e4c" application/x-e4replay-capture --mime-type
 is "$work/run.e4t" application/x-e4replay-trace --mime-type
-is "$work/spoilt.e4c" data
+is "$work/damaged.e4c" data
 is "$work/text" "ASCII text"

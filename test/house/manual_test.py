@@ -60,9 +60,9 @@ def options_in(page):
 def main(tools, pages):
     wrong = []
 
-    def same(what, where, told, written):
-        wrong.extend(f"{where} lacks {what} {one}" for one in sorted(told - written))
-        wrong.extend(f"{where} has {what} {one}, which --help does not" for one in sorted(written - told))
+    def same(what, where, listed, written):
+        wrong.extend(f"{where} lacks {what} {one}" for one in sorted(listed - written))
+        wrong.extend(f"{where} has {what} {one}, which --help does not" for one in sorted(written - listed))
 
     program = str(tools / "e4replay")
     names = subcommands(program)
@@ -78,9 +78,9 @@ def main(tools, pages):
     for name in names:
         page = pages / f"e4replay-{name}.1"
         if page.exists():
-            told = options_of(program, name)
-            compared += len(told)
-            same("the option", page.name, told, options_in(page))
+            listed = options_of(program, name)
+            compared += len(listed)
+            same("the option", page.name, listed, options_in(page))
     assert compared > 50, f"{compared} options compared"
     own = set(re.findall(r"^  (-h,--help|--version)", help_of(program), re.M))
     same("the option", overview.name, {one for both in own for one in both.split(",")}, options_in(overview))

@@ -169,7 +169,7 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   // The replay uses the requests of the first policy. In the hunt, each policy made its own
   // requests.
   EXPECT_GT(replayed->trial.score, 0);
-  EXPECT_NE(replayed->dearest.decision, 0u);
+  EXPECT_NE(replayed->costliest.decision, 0u);
 }
 
 }  // namespace

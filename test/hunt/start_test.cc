@@ -96,10 +96,11 @@ TEST_F(HuntStart, AnAgedOneIsTheSameEachTimeAndItsImageIsWhole) {
   const auto path = (*start)->path();
   const std::string elsewhere =  // a path that another process can open
       fmt::format("/proc/{}{}", ::getpid(), path->substr(std::string_view("/proc/self").size()));
-  const auto told = test::run({"dumpe2fs", "-h", elsewhere});
-  EXPECT_NE(told.out.find(fmt::format("Free blocks:              {}\n", (*start)->free_blocks())),
-            std::string::npos)
-      << told.out << told.err;
+  const auto outcome = test::run({"dumpe2fs", "-h", elsewhere});
+  EXPECT_NE(
+      outcome.out.find(fmt::format("Free blocks:              {}\n", (*start)->free_blocks())),
+      std::string::npos)
+      << outcome.out << outcome.err;
 }
 
 TEST_F(HuntStart, NoRoomForAnAgeIsNoError) {

@@ -39,8 +39,8 @@ TEST_P(Files, HavePaths) {
   debugfs("write " + dir_.file("data") + " d/e/deep");
   debugfs("ln data d/e/other");
   const auto number = [&](const std::string& path) {
-    const auto told = test::run({"debugfs", "-R", "stat " + path, path_});
-    return std::stoull(told.out.substr(told.out.find("Inode: ") + 7));
+    const auto outcome = test::run({"debugfs", "-R", "stat " + path, path_});
+    return std::stoull(outcome.out.substr(outcome.out.find("Inode: ") + 7));
   };
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok()) << image.error().message;

@@ -95,7 +95,7 @@ Spot draw_spot(const Places& places, std::uint64_t size, Draw& draw) {
   }
 }
 
-void spoil(Disk& disk, Draw& draw) {
+void damage(Disk& disk, Draw& draw) {
   const Places places(disk);
   for (std::uint32_t count = draw.below(8); count > 0; --count) {
     const Spot spot = draw_spot(places, disk.size(), draw);
@@ -381,7 +381,7 @@ std::string HostileTables::judge(std::span<const std::uint8_t> bytes) {
   std::array<std::uint8_t, 4> commands = {};
   for (std::uint8_t& command : commands) command = draw.byte();
   const bool damaged_checksums = draw.one_in(16);
-  spoil(disk_, draw);
+  damage(disk_, draw);
   if (!damaged_checksums) repair_checksums(disk_);
   for (const std::uint8_t byte : commands) {
     const Drawn drawn(byte);

@@ -27,7 +27,7 @@ bool can(const Words& words, const Words& methods) {
   return mke2fs_can(options_of(words), [&methods] { return methods; });
 }
 
-Words told(const Words& words, const Storage& storage) {
+Words arguments_for(const Words& words, const Storage& storage) {
   MkfsOptions options = options_of(words);
   EXPECT_TRUE(add_for_native(options, storage).ok());
   return options.arguments;
@@ -69,19 +69,19 @@ TEST(Native, WhatMke2fsDoesNotHaveIsNotAskedFor) {
 
 TEST(Native, Mke2fsIsToldTheMethod) {
   constexpr Storage kFile = {.reads_as_zeros = false, .zeros_last = true};
-  EXPECT_EQ(told({"-E", "stride=4,itable_init=write", "x"}, kFile),
+  EXPECT_EQ(arguments_for({"-E", "stride=4,itable_init=write", "x"}, kFile),
             (Words{"-E", "stride=4,itable_init=write,lazy_journal_init=0", "x"}));
-  EXPECT_EQ(told({"-E", "itable_init=zero,lazy_journal_init=1", "x"}, kFile),
+  EXPECT_EQ(arguments_for({"-E", "itable_init=zero,lazy_journal_init=1", "x"}, kFile),
             (Words{"-E", "lazy_journal_init=1,itable_init=zero", "x"}));
-  EXPECT_EQ(told({"-E", "itable_init=lazy,init_itable=5", "x"}, kFile),
+  EXPECT_EQ(arguments_for({"-E", "itable_init=lazy,init_itable=5", "x"}, kFile),
             (Words{"-E", "itable_init=lazy,lazy_journal_init=0", "x"}));
 }
 
 TEST(Native, AJournalInHolesIsLeftOnlyIfTheTablesAre) {
   constexpr Storage kHoles = {.reads_as_zeros = true, .zeros_last = true};
-  EXPECT_EQ(told({"-E", "itable_init=lazy", "x"}, kHoles),
+  EXPECT_EQ(arguments_for({"-E", "itable_init=lazy", "x"}, kHoles),
             (Words{"-E", "itable_init=lazy,lazy_journal_init=1", "x"}));
-  EXPECT_EQ(told({"-E", "itable_init=zero", "x"}, kHoles),
+  EXPECT_EQ(arguments_for({"-E", "itable_init=zero", "x"}, kHoles),
             (Words{"-E", "itable_init=zero,lazy_journal_init=0", "x"}));
 }
 
@@ -89,11 +89,12 @@ TEST(Native, AProbeDiscardsOnlyWhereZerosLast) {
   constexpr Storage kDisk = {.reads_as_zeros = false, .zeros_last = false};
   constexpr Storage kLoop = {.reads_as_zeros = false, .zeros_last = true};
   const std::string probe = "itable_init=probe,lazy_journal_init=0";
-  EXPECT_EQ(told({"-E", "itable_init=probe", "x"}, kDisk), (Words{"-E", probe, "x"}));
-  EXPECT_EQ(told({"-E", "itable_init=probe", "x"}, kLoop), (Words{"-E", probe + ",discard", "x"}));
-  EXPECT_EQ(told({"-E", "itable_init=probe,trust_discard", "x"}, kDisk),
+  EXPECT_EQ(arguments_for({"-E", "itable_init=probe", "x"}, kDisk), (Words{"-E", probe, "x"}));
+  EXPECT_EQ(arguments_for({"-E", "itable_init=probe", "x"}, kLoop),
             (Words{"-E", probe + ",discard", "x"}));
-  EXPECT_EQ(told({"-E", "itable_init=probe,nodiscard", "x"}, kLoop),
+  EXPECT_EQ(arguments_for({"-E", "itable_init=probe,trust_discard", "x"}, kDisk),
+            (Words{"-E", probe + ",discard", "x"}));
+  EXPECT_EQ(arguments_for({"-E", "itable_init=probe,nodiscard", "x"}, kLoop),
             (Words{"-E", "nodiscard," + probe, "x"}));
   MkfsOptions refused = options_of({"-E", "itable_init=probe,discard", "x"});
   EXPECT_FALSE(add_for_native(refused, kDisk).ok());

@@ -51,12 +51,12 @@ Status RecordingTarget::log(Operation operation) {
   return {};
 }
 
-bool RecordingTarget::spoilt(std::uint64_t offset, std::uint64_t length) const {
-  return offset < spoilt_.second && spoilt_.first < offset + length;
+bool RecordingTarget::is_damaged(std::uint64_t offset, std::uint64_t length) const {
+  return offset < damaged_.second && damaged_.first < offset + length;
 }
 
 Status RecordingTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
-  if (spoilt(offset, bytes.size())) return error("cannot read {} at byte {}", path(), offset);
+  if (is_damaged(offset, bytes.size())) return error("cannot read {} at byte {}", path(), offset);
   const std::lock_guard lock(mutex_);
   return MemoryTarget::read(offset, bytes);
 }
@@ -74,8 +74,8 @@ Result<lazyinit::Zeroed> RecordingTarget::zero(std::uint64_t offset, std::uint64
 }
 
 Result<lazyinit::Probed> RecordingTarget::probe(std::uint64_t offset, std::uint64_t length) {
-  if (spoilt(offset, length))
-    return lazyinit::Probed{lazyinit::Content::unreadable, std::max(offset, spoilt_.first), 0};
+  if (is_damaged(offset, length))
+    return lazyinit::Probed{lazyinit::Content::unreadable, std::max(offset, damaged_.first), 0};
   const std::lock_guard lock(mutex_);
   return MemoryTarget::probe(offset, length);
 }

@@ -22,7 +22,7 @@ class RecordingTarget : public MemoryTarget {
   // Makes syncs do nothing from now on, to simulate a program that does not sync.
   void forget_syncs() { honest_ = false; }
   // Makes reads of this range fail.
-  void spoil(std::uint64_t offset, std::uint64_t length) { spoilt_ = {offset, offset + length}; }
+  void damage(std::uint64_t offset, std::uint64_t length) { damaged_ = {offset, offset + length}; }
   // Makes the operation with this number, counted from 0, and all later operations fail.
   void fail_from(std::size_t operation) { fail_from_ = operation; }
 
@@ -49,14 +49,14 @@ class RecordingTarget : public MemoryTarget {
   };
 
   [[nodiscard]] Status log(Operation operation);
-  [[nodiscard]] bool spoilt(std::uint64_t offset, std::uint64_t length) const;
+  [[nodiscard]] bool is_damaged(std::uint64_t offset, std::uint64_t length) const;
 
   const std::vector<std::byte> start_;
   std::vector<std::byte> now_;
   std::vector<Operation> log_;
   bool honest_ = true;
   std::size_t fail_from_ = ~std::size_t{0};
-  std::pair<std::uint64_t, std::uint64_t> spoilt_{0, 0};
+  std::pair<std::uint64_t, std::uint64_t> damaged_{0, 0};
   std::mutex mutex_;
 };
 

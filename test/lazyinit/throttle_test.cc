@@ -107,11 +107,11 @@ TEST_F(Pacing, SlowDevicesAreNotSlowedByTheRate) {
 
 TEST_F(Pacing, PausesAreAskedAfterOnceASecond) {
   int answers = 3;
-  int told = 0;
+  int calls = 0;
   pace_.paused = [&] { return answers-- > 0; };
   Throttle throttle(pace_, nullptr, clock_);
-  EXPECT_EQ(timed([&] { throttle.before(1, [&] { ++told; }); }), seconds(3));
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(timed([&] { throttle.before(1, [&] { ++calls; }); }), seconds(3));
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(Pacing, StopEndsALongSleep) {

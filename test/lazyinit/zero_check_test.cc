@@ -21,7 +21,7 @@ class ZeroCheck : public testing::Test {
     for (std::uint32_t i = 0; i < kParts; ++i) parts_.push_back({i, {2 * kPart * i, kPart}});
   }
 
-  void spoil_between_parts() {
+  void damage_between_parts() {
     const std::vector<std::byte> junk(kPart, std::byte{9});
     for (const ZeroRange& part : parts_) (void)target_.write(part.range.offset + kPart, junk);
   }
@@ -41,7 +41,7 @@ class ZeroCheck : public testing::Test {
 };
 
 TEST_F(ZeroCheck, ZeroIsZeroWhateverLiesBetween) {
-  spoil_between_parts();
+  damage_between_parts();
   EXPECT_FALSE(all().bad);
   EXPECT_EQ(all().blocks, kParts * 64u);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -85,7 +85,7 @@ TEST_F(ZeroCheck, ASampleTakesAnyBlock) {
 }
 
 TEST_F(ZeroCheck, WhatCannotBeReadIsNotZero) {
-  target_.spoil(parts_[9].range.offset + 1024, 512);
+  target_.damage(parts_[9].range.offset + 1024, 512);
   const Checked checked = all();
   ASSERT_TRUE(checked.bad);
   EXPECT_TRUE(checked.bad->unreadable);

@@ -123,7 +123,7 @@ TEST_F(Zeroer, WhatIsUnreadableIsZeroedAndCounted) {
   FakeTables tables(target_, kGroups);
   const ByteRange part = tables.tables()[7].unused_part;
   ASSERT_TRUE(target_.zero(part.offset, part.length).ok());
-  target_.spoil(part.offset + 512, 512);
+  target_.damage(part.offset + 512, 512);
   const ZeroOutcome outcome = run({.probe = true});
   EXPECT_EQ(outcome.unreadable, 1u);
   EXPECT_EQ(outcome.zeroed, kGroups) << "that one too";

@@ -146,17 +146,17 @@ TEST_F(LibraryReplay, GivesTheSamePointsInThreads) {
 }
 
 TEST_F(LibraryReplay, StopsWhenTheListenerSaysSo) {
-  std::atomic<int> told = 0;
+  std::atomic<int> calls = 0;
   e4replay::Listener listener;
   listener.progress = [&](std::string_view, std::uint64_t done, std::uint64_t total) {
     EXPECT_LE(done, total);
-    ++told;
+    ++calls;
     return false;
   };
   const auto report = replay(recording(), {}, listener);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().message, "stopped");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(LibraryReplay, RefusesUnknownPoliciesAndSettings) {

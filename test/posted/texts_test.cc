@@ -108,9 +108,9 @@ TEST(PostedTexts, EveryPrefixAndEveryByteIsAnswered) {
     for (std::size_t at = 0; at < text.size(); ++at) {
       (void)mistake_in(text.substr(0, at));
       for (const char byte : {'\0', '-', '9', ' ', '\n', ':', '\xff'}) {
-        std::string spoilt = text;
-        spoilt[at] = byte;
-        (void)mistake_in(spoilt);
+        std::string damaged = text;
+        damaged[at] = byte;
+        (void)mistake_in(damaged);
       }
     }
 }

@@ -80,7 +80,7 @@ class Examples(unittest.TestCase):
         # This file system becomes full.
         self.assertEqual(len(example("month", f"{support.SOURCE}/traces/cr5-64m.e4c", "legacy")), 30)
 
-    def test_an_input_that_is_missing_is_told(self):
+    def test_a_missing_input_is_reported(self):
         for name in ("which_kernel", "fragmented_space", "which_tunable", "each_file", "month"):
             done = subprocess.run([sys.executable, "-B", f"{support.SOURCE}/examples/{name}.py", "/nowhere.e4c"],
                                   capture_output=True, text=True, check=False, env={**os.environ})

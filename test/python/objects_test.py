@@ -81,7 +81,7 @@ class Attributes(unittest.TestCase):
         self.replay(lambda policy: setattr(policy, "_registration", None))
 
 
-class Told(unittest.TestCase):
+class Objects(unittest.TestCase):
     def public(self):
         for name in e4replay.__all__:
             of = getattr(e4replay, name)

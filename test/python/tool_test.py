@@ -70,7 +70,7 @@ class Replay(unittest.TestCase):
         self.assertTrue(report.agreement.complete)
         self.assertIsNone(report.agreement.first)
 
-    def test_a_divergence_is_told(self):
+    def test_a_divergence_is_reported(self):
         report = churn().verify("cr1.5")
         self.assertFalse(report.agrees)
         self.assertLess(report.agreement.identical, report.agreement.decisions)
@@ -151,7 +151,7 @@ class Captures(unittest.TestCase):
 
 
 class Decisions(unittest.TestCase):
-    def test_each_is_told_as_the_tool_explains_it(self):
+    def test_each_is_explained_as_in_the_tool(self):
         decisions = churn_sweep().decisions("cr1.5")
         self.assertEqual(len(decisions), decisions.report["requests"][0])
         explained = printed("replay", IMAGE, TRACE, "-p", "cr1.5", "--explain", "100", "--no-progress")

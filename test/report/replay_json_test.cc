@@ -157,9 +157,9 @@ TEST(ReplayJson, HasEveryRowOfAnAgreement) {
         &replay::Agreement::late, &replay::Agreement::forced, &replay::Agreement::conflicts})
     a.*member = count++;
   const json::value verified = json::parse(replay_json(report)).at("runs").at(0).at("agreement");
-  const std::vector<AgreementRow> told = agreement_rows(a);
-  EXPECT_EQ(told.size(), 13u);
-  for (const AgreementRow& row : told)
+  const std::vector<AgreementRow> rows = agreement_rows(a);
+  EXPECT_EQ(rows.size(), 13u);
+  for (const AgreementRow& row : rows)
     EXPECT_EQ(verified.at(row.key).to_number<std::uint64_t>(), row.count) << row.label;
 }
 

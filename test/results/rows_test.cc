@@ -94,18 +94,18 @@ TEST(Rows, ShowWhatFaultyCountersMean) {
   EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->of(run), whole(144));
 }
 
-constexpr Teller kAll[] = {Teller::replay,  Teller::review, Teller::hunt,   Teller::age,
-                           Teller::writers, Teller::watch,  Teller::metrics};
+constexpr Reporter kAll[] = {Reporter::replay,  Reporter::review, Reporter::hunt,   Reporter::age,
+                             Reporter::writers, Reporter::watch,  Reporter::metrics};
 
 // A key is a path in a document, so no row may have the same key as another row, or a key below
 // another row's key.
 TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
-  for (const Teller teller : kAll) {
-    const auto all = rows(teller);
+  for (const Reporter reporter : kAll) {
+    const auto all = rows(reporter);
     EXPECT_FALSE(all.empty());
     for (std::size_t i = 0; i < all.size(); ++i) {
       EXPECT_EQ(all[i].index, i);
-      EXPECT_EQ(find_row(all[i].key, teller), &all[i]) << all[i].key << " is there twice";
+      EXPECT_EQ(find_row(all[i].key, reporter), &all[i]) << all[i].key << " is there twice";
       for (const Row& other : all) EXPECT_FALSE(other.key.starts_with(all[i].key + "/"));
     }
   }
@@ -113,9 +113,9 @@ TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
 
 // If a label or key ends with a unit, it must be the row's unit.
 TEST(Rows, HaveTheUnitOfTheirLabel) {
-  for (const Teller teller : kAll) {
-    if (teller == Teller::metrics) continue;  // its labels have no units
-    for (const Row& row : rows(teller)) {
+  for (const Reporter reporter : kAll) {
+    if (reporter == Reporter::metrics) continue;  // its labels have no units
+    for (const Row& row : rows(reporter)) {
       const auto ends = [&row](std::string_view with) {
         return row.label.ends_with(with) || row.key.ends_with(with);
       };
@@ -129,21 +129,21 @@ TEST(Rows, HaveTheUnitOfTheirLabel) {
 // Prometheus can divide counters by each other, so there is no metric for a rate. The help must be
 // a sentence.
 TEST(Rows, OfMetricsAreCountersOrStatesWithHelp) {
-  for (const Row& row : rows(Teller::metrics)) {
+  for (const Row& row : rows(Reporter::metrics)) {
     EXPECT_TRUE(row.label.ends_with('.') && isupper(static_cast<unsigned char>(row.label.front())))
         << row.key << ": " << row.label;
     EXPECT_TRUE(row.criterion.empty() || row.key.ends_with(fmt::format("/{}", row.criterion)));
   }
-  EXPECT_EQ(find_row("requests_per_s", Teller::metrics), nullptr);
-  EXPECT_EQ(find_row("groups_per_request", Teller::metrics), nullptr);
-  EXPECT_TRUE(find_row("requests", Teller::metrics)->counted);
-  EXPECT_TRUE(find_row("searches/cr0", Teller::metrics)->counted);
-  EXPECT_FALSE(find_row("free_extents", Teller::metrics)->counted);
+  EXPECT_EQ(find_row("requests_per_s", Reporter::metrics), nullptr);
+  EXPECT_EQ(find_row("groups_per_request", Reporter::metrics), nullptr);
+  EXPECT_TRUE(find_row("requests", Reporter::metrics)->counted);
+  EXPECT_TRUE(find_row("searches/cr0", Reporter::metrics)->counted);
+  EXPECT_FALSE(find_row("free_extents", Reporter::metrics)->counted);
 }
 
 // A review has 22 characters for a label.
 TEST(Rows, FitIntoALineOfAReview) {
-  for (const Row& row : rows(Teller::review)) {
+  for (const Row& row : rows(Reporter::review)) {
     EXPECT_LE(row.label.size(), 22u) << row.label;
     EXPECT_FALSE(row.label.empty() || row.label.starts_with(' ')) << row.key;
   }
@@ -155,7 +155,7 @@ TEST(Rows, OfTheStartAreOfFreeSpace) {
   start.free.extents.add(0, 100);
   for (const Row& row : rows()) EXPECT_EQ(row.start, row.key.starts_with("free_")) << row.key;
   EXPECT_EQ(find_row("free_extents/max_kb")->of(start), whole(400));
-  EXPECT_EQ(find_row("aged/max_kb", Teller::age)->of(start), whole(400));
+  EXPECT_EQ(find_row("aged/max_kb", Reporter::age)->of(start), whole(400));
 }
 
 // An aged file system has no figures of a replay, and a replay has no figures of ageing.
@@ -164,8 +164,8 @@ TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
   aged.aged.emplace();
   EXPECT_EQ(find_row("failed")->of(replayed), whole(0));
   EXPECT_EQ(find_row("failed")->of(aged), Value());
-  EXPECT_EQ(find_row("freed/runs", Teller::age)->of(replayed), Value());
-  EXPECT_EQ(find_row("freed/runs", Teller::age)->of(aged), whole(0));
+  EXPECT_EQ(find_row("freed/runs", Reporter::age)->of(replayed), Value());
+  EXPECT_EQ(find_row("freed/runs", Reporter::age)->of(aged), whole(0));
 }
 
 // docs/metrics.md must have the key and label of each row in one line. There, SECTION and CRITERION
@@ -173,7 +173,7 @@ TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
 TEST(Rows, AreInTheDocumentation) {
   const Result<std::string> page = read_file(METRICS);
   ASSERT_TRUE(page.ok());
-  const auto told = [&](std::string label, const std::string& key) {
+  const auto documented = [&](std::string label, const std::string& key) {
     label.erase(0, label.find_first_not_of(' '));
     std::istringstream lines(*page);
     for (std::string line; std::getline(lines, line);)
@@ -194,7 +194,7 @@ TEST(Rows, AreInTheDocumentation) {
       else
         key = "decision_ns/CRITERION";
     }
-    EXPECT_TRUE(told(label, key)) << label << ": " << key;
+    EXPECT_TRUE(documented(label, key)) << label << ": " << key;
   }
 }
 

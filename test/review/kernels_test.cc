@@ -204,12 +204,12 @@ TEST_F(KernelReview, GuessesAreACaveat) {
   const auto review = run("full", "full-too");
   ASSERT_TRUE(review.ok()) << review.error().message;
   ASSERT_EQ(review->cases.front().refused, "");
-  const auto told = std::ranges::find_if(review->caveats, [](const Caveat& caveat) {
+  const auto found = std::ranges::find_if(review->caveats, [](const Caveat& caveat) {
     return caveat.text.find("full: of ") != std::string::npos &&
            caveat.text.find("depended on a file size that was not recorded") != std::string::npos;
   });
-  ASSERT_NE(told, review->caveats.end());
-  EXPECT_EQ(told->of, std::vector<std::size_t>{0});
+  ASSERT_NE(found, review->caveats.end());
+  EXPECT_EQ(found->of, std::vector<std::size_t>{0});
   EXPECT_GT(results::number_of(figure(*review, "guessed_sizes").base).value_or(0), 0);
   const ReviewOrigin origin = {"e4replay 1", {"a"}};
   for (const std::string& document : {unwrapped(review_text(*review, origin)),

@@ -63,7 +63,7 @@ Outcome outcome(std::uint64_t scanned, std::uint64_t extents) {
 
 // Returns the row of a review by its key.
 const results::Row* row_of(std::string_view key) {
-  return results::find_row(key, results::Teller::review);
+  return results::find_row(key, results::Reporter::review);
 }
 
 TEST(ReviewFigures, AreThoseOfBothSides) {
@@ -183,10 +183,10 @@ TEST(Review, TellsALineAFigureOverAllCases) {
   EXPECT_LT(line, at) << text;
   EXPECT_EQ(text.find("extents of files"), std::string::npos);
   const auto doc = boost::json::parse(review_json(review, {"e4replay 1", {"a"}}));
-  const auto& told = doc.at("summary").at(0);
-  EXPECT_EQ(told.at("key").as_string(), "files/avg_extents");
-  EXPECT_NEAR(told.at("worse").at("median_percent").to_number<double>(), 20, 1e-9);
-  EXPECT_EQ(told.at("worse").at("most").at("name").as_string(), "case-1");
+  const auto& summary = doc.at("summary").at(0);
+  EXPECT_EQ(summary.at("key").as_string(), "files/avg_extents");
+  EXPECT_NEAR(summary.at("worse").at("median_percent").to_number<double>(), 20, 1e-9);
+  EXPECT_EQ(summary.at("worse").at("most").at("name").as_string(), "case-1");
 }
 
 TEST(Review, OneFigureDoesNotFillTheList) {

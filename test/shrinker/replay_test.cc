@@ -207,7 +207,7 @@ TEST(ShrinkerReplay, WhatCannotBeIsCountedAndLeftOut) {
   const std::vector<Event> good = recorder.events();
   struct Case {
     std::size_t event;
-    void (*spoil)(Event&);
+    void (*damage)(Event&);
   };
   const Case cases[] = {
       {0, [](Event& e) { e.count = UINT64_MAX; }},
@@ -220,7 +220,7 @@ TEST(ShrinkerReplay, WhatCannotBeIsCountedAndLeftOut) {
   };
   for (const Case& c : cases) {
     std::vector<Event> events = good;
-    c.spoil(events[c.event]);
+    c.damage(events[c.event]);
     recorder.shrink(1);
     events.push_back(recorder.events()[recorder.events().size() - 3]);
     Source source(events);

@@ -50,7 +50,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-std::string told(const std::string& text) {
+std::string read_values(const std::string& text) {
   const auto stats = parse_mb_stats(text);
   if (!stats.ok()) return stats.error().message;
   std::string out;
@@ -60,29 +60,31 @@ std::string told(const std::string& text) {
 
 TEST(MbStats, AnyIndentationIsRead) {
   for (const std::string text : kPasted) {
-    const std::string as_is = told(text);
-    EXPECT_EQ(told(replaced(text, "\t", "    ")), as_is);
-    EXPECT_EQ(told(replaced(text, "\t", "  ")), as_is);
+    const std::string as_is = read_values(text);
+    EXPECT_EQ(read_values(replaced(text, "\t", "    ")), as_is);
+    EXPECT_EQ(read_values(replaced(text, "\t", "  ")), as_is);
     if (text != kMbStats) {
-      EXPECT_EQ(told(replaced(text, "\t", "")), as_is) << "none left";
+      EXPECT_EQ(read_values(replaced(text, "\t", "")), as_is) << "none left";
     }
-    EXPECT_EQ(told("   " + replaced(replaced(text, "\n", "\n   "), "\t", "  ")), as_is);
-    EXPECT_EQ(told("> " + replaced(text, "\n", "\n> ")), as_is) << "quoted";
-    EXPECT_EQ(told(replaced(text, "\n", "\r\n")), as_is);
-    EXPECT_EQ(told(replaced(text, "\n", "\n\n")), as_is);
+    EXPECT_EQ(read_values("   " + replaced(replaced(text, "\n", "\n   "), "\t", "  ")), as_is);
+    EXPECT_EQ(read_values("> " + replaced(text, "\n", "\n> ")), as_is) << "quoted";
+    EXPECT_EQ(read_values(replaced(text, "\n", "\r\n")), as_is);
+    EXPECT_EQ(read_values(replaced(text, "\n", "\n\n")), as_is);
   }
-  EXPECT_EQ(told(kPasted[2]).find("cr3_stats/extents_scanned"), std::string::npos);
-  EXPECT_NE(told(kPasted[1]).find(" extents_scanned=10"), std::string::npos) << told(kPasted[1]);
+  EXPECT_EQ(read_values(kPasted[2]).find("cr3_stats/extents_scanned"), std::string::npos);
+  EXPECT_NE(read_values(kPasted[1]).find(" extents_scanned=10"), std::string::npos)
+      << read_values(kPasted[1]);
 }
 
 TEST(MbStats, SaysWhatIsNoCount) {
-  EXPECT_NE(told("mballoc:\n\tmb stats collection turned off.\n\tTo enable, please write \"1\" to "
-                 "sysfs file mb_stats.\n")
-                .find("did not count"),
+  EXPECT_NE(
+      read_values("mballoc:\n\tmb stats collection turned off.\n\tTo enable, please write \"1\" to "
+                  "sysfs file mb_stats.\n")
+          .find("did not count"),
+      std::string::npos);
+  EXPECT_NE(read_values("mballoc:\n\tother: 0\n").find("none of the kernel's counters"),
             std::string::npos);
-  EXPECT_NE(told("mballoc:\n\tother: 0\n").find("none of the kernel's counters"),
-            std::string::npos);
-  EXPECT_NE(told("EXT4-fs (sda1): mballoc: 3102 blocks 3922 reqs (3002 success)\n")
+  EXPECT_NE(read_values("EXT4-fs (sda1): mballoc: 3102 blocks 3922 reqs (3002 success)\n")
                 .find("logs at unmount"),
             std::string::npos);
 }

@@ -223,7 +223,7 @@ trace::RecordedExtent draw_extent(const Geometry& g, Draw& draw) {
 }
 
 // Overwrites one field of the event with a drawn value.
-void spoil(Event& e, const Geometry& g, Draw& draw) {
+void damage(Event& e, const Geometry& g, Draw& draw) {
   switch (draw.below(20)) {
     case 0:
       e.kind = static_cast<EventKind>(draw.below(trace::kEventKinds));
@@ -304,7 +304,7 @@ Event draw_event(const Geometry& g, Draw& draw) {
 }
 
 // Changes a few or many events of the trace.
-void spoil(std::vector<Event>& events, const Geometry& g, Draw& draw) {
+void damage(std::vector<Event>& events, const Geometry& g, Draw& draw) {
   const auto any = [&] { return draw.below(static_cast<std::uint32_t>(events.size())); };
   for (std::uint32_t count = draw.below(24); count > 0 && !events.empty(); --count) {
     const std::uint32_t at = any();
@@ -325,14 +325,14 @@ void spoil(std::vector<Event>& events, const Geometry& g, Draw& draw) {
         events.insert(here, draw_event(g, draw));
         break;
       default:
-        spoil(*here, g, draw);
+        damage(*here, g, draw);
         break;
     }
   }
 }
 
 // Overwrites figures of mb_groups.
-void spoil(std::vector<state::MbGroup>& shown, const Geometry& g, Draw& draw) {
+void damage(std::vector<state::MbGroup>& shown, const Geometry& g, Draw& draw) {
   for (std::uint32_t count = draw.below(12); count > 0 && !shown.empty(); --count) {
     state::MbGroup& group = shown[draw.below(static_cast<std::uint32_t>(shown.size()))];
     const std::uint32_t which = draw.below(4 + state::MbGroup::kOrders);
@@ -395,11 +395,11 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   // The damage is drawn from the bytes in reverse order, so that it does not change what the
   // recorder draws.
   const std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
-  Draw spoiler(backwards);
+  Draw damage_draw(backwards);
   Recorder recorder(image.source(), recorded, tunables, draw);
   // Every other trace begins in the middle of the operations.
   std::optional<ModelLook> look;
-  if (const std::uint8_t past = spoiler.byte(); past >= 128) {
+  if (const std::uint8_t past = damage_draw.byte(); past >= 128) {
     for (int step = past % 64; step > 0; --step) recorder.step();
     it.source = &look.emplace(recorder.state(), image.source().metadata).source();
   }
@@ -407,14 +407,14 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   while (draw.more() && recorder.events().size() < seen_from + kMostEvents) recorder.step();
   it.events.assign(recorder.events().begin() + static_cast<std::ptrdiff_t>(seen_from),
                    recorder.events().end());
-  spoil(it.events, geometry, spoiler);
+  damage(it.events, geometry, damage_draw);
   MemorySource held_against(it.events);
   (void)replay::check_fit(geometry, held_against);
-  it.explained = spoiler.below(64);
+  it.explained = damage_draw.below(64);
   if (look) {
     std::vector<state::MbGroup> shown;
-    if (!spoiler.one_in(4)) shown = look->shown();
-    spoil(shown, geometry, spoiler);
+    if (!damage_draw.one_in(4)) shown = look->shown();
+    damage(shown, geometry, damage_draw);
     MemorySource stream(it.events);
     it.warm = *replay::deduce_warm_start(*it.source, stream, shown, tunables.mb_stream_req);
   }

@@ -74,7 +74,7 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
   EXPECT_EQ(all[0].cheapest, 0u);
   EXPECT_EQ(all[0].fewest, 3u);
   EXPECT_EQ(all[0].balanced, 2u);
-  EXPECT_EQ(all[0].dearest, 4u);
+  EXPECT_EQ(all[0].costliest, 4u);
   EXPECT_EQ(all[0].points, 5u);
   EXPECT_EQ(all[0].as_good, 0u);
   EXPECT_EQ(words(),

@@ -57,9 +57,9 @@ TEST(Line, OfAnEarlierVersionItIsReadAndGetsItsName) {
     EXPECT_EQ(found.lines[i], line);
     EXPECT_EQ(found.damaged, 0u);
   }
-  std::string spoilt = unnamed(made_line(plan, 1));
-  spoilt[10] ^= 1;
-  EXPECT_FALSE(point_of(plan, spoilt));
+  std::string damaged = unnamed(made_line(plan, 1));
+  damaged[10] ^= 1;
+  EXPECT_FALSE(point_of(plan, damaged));
 }
 
 TEST(Line, FiguresComeBack) {
@@ -86,9 +86,9 @@ TEST(Line, DamagedAnywhereItIsNoPoint) {
   const std::string line = made_line(plan, 3);
   for (std::size_t at = 0; at < line.size(); ++at)
     for (const int bit : {1, 2, 16, 64}) {
-      std::string spoilt = line;
-      spoilt[at] = static_cast<char>(spoilt[at] ^ bit);
-      EXPECT_FALSE(point_of(plan, spoilt)) << at;
+      std::string damaged = line;
+      damaged[at] = static_cast<char>(damaged[at] ^ bit);
+      EXPECT_FALSE(point_of(plan, damaged)) << at;
     }
 }
 

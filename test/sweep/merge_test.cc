@@ -93,9 +93,9 @@ TEST_F(MergeTest, DamagedManifestsAreErrors) {
     std::ofstream(a + "/sweep.json", std::ios::trunc) << good.substr(0, at);
     EXPECT_NE(refusal({a}), "none") << at;
     for (const char byte : {'"', '0', '9', '[', '\0'}) {
-      std::string spoilt = good;
-      spoilt[at] = byte;
-      std::ofstream(a + "/sweep.json", std::ios::trunc) << spoilt;
+      std::string damaged = good;
+      damaged[at] = byte;
+      std::ofstream(a + "/sweep.json", std::ios::trunc) << damaged;
       (void)refusal({a});
     }
   }

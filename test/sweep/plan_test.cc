@@ -29,7 +29,7 @@ PlanSpec spec(const std::vector<std::string>& captures, const std::vector<const 
   return out;
 }
 
-std::vector<std::string> told(const Plan& plan) {
+std::vector<std::string> describe(const Plan& plan) {
   std::vector<std::string> out;
   for (const Point& p : plan.points)
     out.push_back(fmt::format("{} {} {}", plan.spec.captures[p.capture], p.policy->name,
@@ -73,7 +73,7 @@ TEST(Axis, SaysWhatIsWrong) {
 TEST(Plan, GoesThroughAllCombinationsInOrder) {
   const auto plan = make_plan(spec({"a", "b"}, {"cr1.5"}, {"mb_order2_req=2,3", "mb_stripe=0,8"}));
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(told(*plan),
+  EXPECT_EQ(describe(*plan),
             (std::vector<std::string>{
                 "a cr1.5 mb_order2_req=2 mb_stripe=0", "a cr1.5 mb_order2_req=2 mb_stripe=8",
                 "a cr1.5 mb_order2_req=3 mb_stripe=0", "a cr1.5 mb_order2_req=3 mb_stripe=8",
@@ -87,7 +87,7 @@ TEST(Plan, GoesThroughAllCombinationsInOrder) {
 TEST(Plan, WithoutTunablesOneForEachPolicy) {
   const auto plan = make_plan(spec({"a"}, {"legacy", "cr1.5"}, {}));
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(told(*plan), (std::vector<std::string>{"a legacy ", "a cr1.5 "}));
+  EXPECT_EQ(describe(*plan), (std::vector<std::string>{"a legacy ", "a cr1.5 "}));
 }
 
 TEST(Plan, WhatAPolicyDoesNotHaveIsRunOnce) {
@@ -108,9 +108,9 @@ TEST(Plan, ConditionIsAskedBeforeMerging) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->rejected, 4u);
   EXPECT_EQ(plan->merged, 1u);
-  EXPECT_EQ(told(*plan), (std::vector<std::string>{"a legacy mb_cr1_5_max_trim_order=-",
-                                                   "a cr1.5 mb_cr1_5_max_trim_order=3",
-                                                   "a cr1.5 mb_cr1_5_max_trim_order=4"}));
+  EXPECT_EQ(describe(*plan), (std::vector<std::string>{"a legacy mb_cr1_5_max_trim_order=-",
+                                                       "a cr1.5 mb_cr1_5_max_trim_order=3",
+                                                       "a cr1.5 mb_cr1_5_max_trim_order=4"}));
 }
 
 TEST(Plan, SetsTunablesOverTheRecordedOnes) {

@@ -111,9 +111,9 @@ TEST_F(StoreTest, DamagedResultsAreDoneAgain) {
     for (std::size_t i = 0; i < 6; ++i) ASSERT_TRUE(store->add(i, made_line(plan_, i)).ok());
     ASSERT_TRUE(write(*store).ok());
   }
-  std::string spoilt = text("points.jsonl");
-  spoilt[spoilt.size() / 2] ^= 4;
-  put("points.jsonl", spoilt);
+  std::string damaged = text("points.jsonl");
+  damaged[damaged.size() / 2] ^= 4;
+  put("points.jsonl", damaged);
   auto store = begin(true);
   ASSERT_TRUE(store.ok());
   EXPECT_EQ(store->finished().count, 5u);

@@ -109,9 +109,9 @@ TEST(Where, EveryPrefixAndEveryByteIsAnswered) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     (void)mistake_in(text.substr(0, at));
     for (int byte = 0; byte < 256; ++byte) {
-      std::string spoilt = text;
-      spoilt[at] = static_cast<char>(byte);
-      (void)mistake_in(spoilt);
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(byte);
+      (void)mistake_in(damaged);
     }
   }
   EXPECT_EQ(mistake_in(text), "none");

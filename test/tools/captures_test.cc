@@ -53,7 +53,7 @@ class Captures : public testing::Test {
     start.mount_options = options;
     return start;
   }
-  [[nodiscard]] std::string told(std::vector<std::string> words) const {
+  [[nodiscard]] std::string output_of(std::vector<std::string> words) const {
     words.insert(words.begin(), E4REPLAY);
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -67,17 +67,17 @@ class Captures : public testing::Test {
 TEST_F(Captures, OneThatGrowsIsBeingRecordedAndOneWithoutItsRecorderIsCutShort) {
   auto writer = begin(mounted("/data", "rw"), true);
   ASSERT_NE(writer, nullptr);
-  const std::string growing = told({"info", path_});
+  const std::string growing = output_of({"info", path_});
   EXPECT_TRUE(says(growing, "is still being recorded")) << growing;
   EXPECT_TRUE(says(growing, "end        not yet: it is still being recorded")) << growing;
   EXPECT_FALSE(says(growing, "truncated")) << growing;
-  EXPECT_TRUE(says(told({"info", path_, "--json", "-"}), "\"being_recorded\":true"));
-  EXPECT_TRUE(says(told({"trace", "info", path_}), "requests          1\n"));
+  EXPECT_TRUE(says(output_of({"info", path_, "--json", "-"}), "\"being_recorded\":true"));
+  EXPECT_TRUE(says(output_of({"trace", "info", path_}), "requests          1\n"));
   writer.reset();  // as if the recorder had been killed
-  const std::string cut = told({"info", path_});
+  const std::string cut = output_of({"info", path_});
   EXPECT_TRUE(says(cut, "end        missing: the file is truncated")) << cut;
   EXPECT_FALSE(says(cut, "being recorded")) << cut;
-  EXPECT_TRUE(says(told({"info", path_, "--json", "-"}), "\"being_recorded\":false"));
+  EXPECT_TRUE(says(output_of({"info", path_, "--json", "-"}), "\"being_recorded\":false"));
 }
 
 TEST_F(Captures, TraceInfoMissesNothingThatRecordWouldHaveRecorded) {
@@ -89,7 +89,7 @@ TEST_F(Captures, TraceInfoMissesNothingThatRecordWouldHaveRecorded) {
       ASSERT_NE(writer, nullptr);
       ASSERT_TRUE(end(*writer));
       writer.reset();
-      const std::string text = told({"trace", "info", path_});
+      const std::string text = output_of({"trace", "info", path_});
       EXPECT_EQ(says(text, "no ext4_mb_buddy_bitmap_load"), !loaded) << text;
       EXPECT_EQ(says(text, "no ext4_allocate_blocks"), !by_record) << text;
       EXPECT_EQ(says(text, "jbd2_commit_flushing or jbd2_end_commit is missing"), !by_record)
@@ -113,7 +113,7 @@ TEST_F(Captures, InfoSaysOfTheMountWhatIsKnown) {
     ASSERT_NE(writer, nullptr);
     ASSERT_TRUE(end(*writer));
     writer.reset();
-    const std::string text = told({"info", path_});
+    const std::string text = output_of({"info", path_});
     EXPECT_TRUE(says(text, c.line)) << text;
     ASSERT_EQ(std::remove(path_.c_str()), 0);
   }
@@ -128,7 +128,7 @@ TEST_F(Captures, WithoutFilesThereAreNoExtentsPerFile) {
                           "uid 0 gid 0 blocks 0\n"
                           "  x-57 [000] ..... 1.1: ext4_request_inode: dev 98,0 dir 2 mode "
                           "0100644\n";
-  const std::string text = told({"replay", image, trace, "--force", "-p", "legacy,cr1.5"});
+  const std::string text = output_of({"replay", image, trace, "--force", "-p", "legacy,cr1.5"});
   const std::size_t at = text.find("  extents per file");
   ASSERT_NE(at, std::string::npos) << text;
   const std::string row = text.substr(at, text.find('\n', at) - at);

@@ -434,12 +434,12 @@ TEST(Generations, DigitsMeanLinux61UnlessTold) {
       search_line("0") + search_line("1") + search_line("2") + search_line("3");
   EXPECT_EQ(criteria(read_text(text)), (std::vector{cr0, cr1, cr2, cr3}));
   EXPECT_TRUE(read_text(text).summary.generation_guessed);
-  ReadOptions told;
-  told.generation = Generation::v6_5;
-  EXPECT_EQ(criteria(read_text(text, told)), (std::vector{cr0, cr1, best_avail, cr2}));
-  EXPECT_FALSE(read_text(text, told).summary.generation_guessed);
-  told.generation = Generation::cr1_5;
-  EXPECT_EQ(criteria(read_text(text + search_line("4"), told)),
+  ReadOptions options;
+  options.generation = Generation::v6_5;
+  EXPECT_EQ(criteria(read_text(text, options)), (std::vector{cr0, cr1, best_avail, cr2}));
+  EXPECT_FALSE(read_text(text, options).summary.generation_guessed);
+  options.generation = Generation::cr1_5;
+  EXPECT_EQ(criteria(read_text(text + search_line("4"), options)),
             (std::vector{cr0, cr1, cr1_5, cr2, cr3}));
 }
 
@@ -493,8 +493,8 @@ TEST(Generations, EveryWordAndNumberOfTheTableIsReadAndPrinted) {
        {Columns{Generation::v6_5, &Row::word_6_5, &Row::number_6_5},
         Columns{Generation::cr1_5, &Row::word_cr1_5, &Row::number_cr1_5}})
     for (const Row& row : mb::kCriterionTable) {
-      ReadOptions told;
-      told.generation = generation;
+      ReadOptions options;
+      options.generation = generation;
       if (!(row.*word).empty()) {
         EXPECT_EQ(criteria(read_text(search_line(std::string(row.*word)))),
                   std::vector{row.criterion});
@@ -503,7 +503,7 @@ TEST(Generations, EveryWordAndNumberOfTheTableIsReadAndPrinted) {
         EXPECT_EQ(printed, row.*word);
       }
       if (row.*number >= 0) {
-        EXPECT_EQ(criteria(read_text(search_line(std::to_string(row.*number)), told)),
+        EXPECT_EQ(criteria(read_text(search_line(std::to_string(row.*number)), options)),
                   std::vector{row.criterion});
       }
     }

@@ -68,12 +68,12 @@ def check_query(known, query, legend):
 def check_page(text, page):
     """Returns the metrics that only the text or only the page has."""
     section = page.split("\n## Metrics\n")[1].split("\n## ")[0]
-    told = set()
+    documented = set()
     for line in re.findall(r"^\| (`.*?) \|", section, re.M):
-        told |= set(re.findall(r"`(\w+)`", line))
+        documented |= set(re.findall(r"`(\w+)`", line))
     there = set(re.findall(r"^# TYPE e4replay_(\w+) ", text, re.M))
-    return sorted(f"only in the output: {name}" for name in there - told) + \
-        sorted(f"only in the page: {name}" for name in told - there)
+    return sorted(f"only in the output: {name}" for name in there - documented) + \
+        sorted(f"only in the page: {name}" for name in documented - there)
 
 
 def overlaps(panels):

@@ -266,7 +266,7 @@ TEST(Metrics, HaveEachRowOfTheTable) {
   Metrics metrics("1");
   metrics.add(report(1, 10));
   const auto families = metrics.families();
-  for (const results::Row& row : results::rows(results::Teller::metrics)) {
+  for (const results::Row& row : results::rows(results::Reporter::metrics)) {
     const auto found = std::ranges::find(families, metric_name(row), &MetricFamily::name);
     ASSERT_NE(found, families.end()) << row.key;
     EXPECT_EQ(found->help, row.label);

@@ -154,7 +154,7 @@ TEST_F(PageTest, LetsTheUserChooseFigures) {
   EXPECT_FALSE(has(press({' '}), " failed  groups/req"));
   EXPECT_TRUE(has(press({watch::kUp, watch::kUp}), "> [x] requests ")) << "ends at the first";
   // Another test may have added a row to the table. It is not among the shown figures.
-  const results::Row& end = results::rows(results::Teller::watch).back();
+  const results::Row& end = results::rows(results::Reporter::watch).back();
   const std::string last = fmt::format("> [{}] {}", view.figures.has(end) ? 'x' : ' ', end.key);
   for (const int key : {int{watch::kEnd}, int{watch::kPageDown}, int{'j'}})
     EXPECT_TRUE(has(press({key}), last)) << all_of(press({}));

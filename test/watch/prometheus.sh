@@ -60,8 +60,8 @@ for device in sda1 sdb1; do
     [ "$(grep -c "^e4replay_.*device=\"$device\"" node.txt)" = "$(grep -vc '^#' a.txt)" ] ||
         bad "node_exporter shows other samples of $device: $(grep -c "device=\"$device\"" node.txt)"
 done
-sort -u <(grep '^# [HT].* e4replay_' a.txt) >told
-sort -u <(grep '^# [HT].* e4replay_' node.txt) | diff told - || bad "node_exporter tells other types"
+sort -u <(grep '^# [HT].* e4replay_' a.txt) >types
+sort -u <(grep '^# [HT].* e4replay_' node.txt) | diff types - || bad "node_exporter shows other types"
 ok "node_exporter shows the files of two watches"
 
 # promtool does not accept OpenMetrics, so the file is not in that format.

@@ -161,8 +161,9 @@ Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tr
   }
   directory = fs::absolute(directory).string();
   if (fs::path(directory).lexically_relative(tree.path).string().substr(0, 2) != "..")
-    return error("{}: lies in the tree, which is not written to: give another --build-dir",
-                 directory);
+    return error(
+        "{}: lies in the tree, which is not written to: give another --build-dir",
+        directory);
   return directory;
 }
 
@@ -217,7 +218,7 @@ Result<int> build(const BuildOptions& o) {
     return error("{}: another build is using it: wait for it, or give another --build-dir",
                  directory);
   E4R_CHECK(guest::claim_directory(tree, directory));
-  std::string told;
+  std::string text;
   for (const Wanted& wanted : kernels) {
     Progress progress(!o.no_progress);
     progress.show(fmt::format("building {}: Linux {} of {}", wanted.out, tree.version, tree.path));
@@ -225,10 +226,10 @@ Result<int> build(const BuildOptions& o) {
     E4R_CHECK(write_kernel(directory, outputs.name_of(wanted.out)));
     E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(wanted.out));
     const std::string commit = guest::commit_text(made.commit, made.dirty);
-    told += fmt::format("{}: Linux {}{}{}; -p kernel:{}\n", wanted.out, made.release,
+    text += fmt::format("{}: Linux {}{}{}; -p kernel:{}\n", wanted.out, made.release,
                         commit.empty() ? "" : ", ", commit, wanted.out);
   }
-  E4R_CHECK(write_output(told, "-"));
+  E4R_CHECK(write_output(text, "-"));
   return kDone;
 }
 

@@ -143,30 +143,31 @@ std::string status_line(const record::SoFar& now, double seconds, double rate) {
 class Notes {
  public:
   void tell(const record::Recorder& recorder, Progress* progress = nullptr) {
-    if (progress != nullptr && told_ < recorder.notes().size()) progress->wipe();
-    for (; told_ < recorder.notes().size(); ++told_) warn(recorder.notes()[told_]);
+    if (progress != nullptr && notes_shown_ < recorder.notes().size()) progress->wipe();
+    for (; notes_shown_ < recorder.notes().size(); ++notes_shown_)
+      warn(recorder.notes()[notes_shown_]);
   }
 
  private:
-  std::size_t told_ = 0;
+  std::size_t notes_shown_ = 0;
 };
 
 // Records until the end.
 Status follow(record::Recorder& recorder, Ending& ending, Progress& progress, Notes& notes) {
   constexpr std::chrono::milliseconds kTick{50};
   const Clock::time_point began = Clock::now();
-  Clock::time_point told = began;
-  std::uint64_t events_told = 0;
+  Clock::time_point reported_at = began;
+  std::uint64_t events_reported = 0;
   while (!ending.wait(kTick)) {
     E4R_TRY(const record::SoFar now, recorder.pump());
     notes.tell(recorder, &progress);
-    const std::chrono::duration<double> since = Clock::now() - told;
+    const std::chrono::duration<double> since = Clock::now() - reported_at;
     if (since.count() < 0.5) continue;
     const std::chrono::duration<double> all = Clock::now() - began;
     progress.show(status_line(now, all.count(),
-                              static_cast<double>(now.events - events_told) / since.count()));
-    told = Clock::now();
-    events_told = now.events;
+                              static_cast<double>(now.events - events_reported) / since.count()));
+    reported_at = Clock::now();
+    events_reported = now.events;
   }
   progress.wipe();
   return {};

@@ -72,7 +72,7 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
 app::FigureNames figure_names(const review::ReviewOptions& chosen) {
   app::FigureNames out;
   for (const char* side : {"", "with:", "base:"})
-    app::add_names(out, side, results::Teller::review);
+    app::add_names(out, side, results::Reporter::review);
   out.word = "capture";
   out.cases = review::case_names(chosen);
   return out;
@@ -80,7 +80,7 @@ app::FigureNames figure_names(const review::ReviewOptions& chosen) {
 
 // Returns the cases that were compared. Conditions are applied only to these.
 std::vector<app::FigureCase> figure_cases(const review::Review& review) {
-  const std::size_t rows = results::rows(results::Teller::review).size();
+  const std::size_t rows = results::rows(results::Reporter::review).size();
   std::vector<app::FigureCase> out;
   for (const review::Case& one : review.cases) {
     if (!one.refused.empty()) continue;

@@ -79,7 +79,7 @@ std::vector<Word> clocks() {
 
 std::vector<Word> figures() {
   std::vector<Word> out;
-  for (const results::Row& row : results::rows(results::Teller::watch)) out.push_back({row.key});
+  for (const results::Row& row : results::rows(results::Reporter::watch)) out.push_back({row.key});
   return out;
 }
 

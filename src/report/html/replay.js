@@ -179,10 +179,10 @@ function costLines(cost, parts, series, place, scale) {
       `${i === 0 ? 'M' : 'L'}${middle(part).toFixed(1)} ${scale.at(part.mean).toFixed(1)}`).join('');
   const room = Math.max(1, Math.floor((place(cost.decisions) - place(0)) / (12 + 9 * policies.length)));
   const aside = 9 * (series - (policies.length + 1) / 2);
-  const dearest = partsOf(cost, room).filter(({most}) => most > 0)
+  const costliest = partsOf(cost, room).filter(({most}) => most > 0)
       .map((part) => [middle(part) + aside, scale.at(part.most)]);
   return svg('g', {},
-      marksPath(dearest, series - 1, colourOf(series)),
+      marksPath(costliest, series - 1, colourOf(series)),
       svg('path', {d: path, stroke: colourOf(series), 'stroke-width': 2, 'stroke-linejoin': 'round',
                    'stroke-dasharray': kDashes[(series - 1) % 4], fill: 'none'}));
 }
@@ -191,7 +191,7 @@ function costLines(cost, parts, series, place, scale) {
 function costItem(all, i, place, base) {
   const {from, to} = all[0][i];
   const title = `decisions ${count(from + 1)} to ${count(to)}: ` + all.map((parts, s) =>
-      parts[i] === undefined ? '' : `${policies[s]} mean ${count(parts[i].mean)} steps, dearest ` +
+      parts[i] === undefined ? '' : `${policies[s]} mean ${count(parts[i].mean)} steps, costliest ` +
       count(parts[i].most)).join('; ');
   return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
       svg('title', {}, title),

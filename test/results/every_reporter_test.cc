@@ -70,7 +70,7 @@ std::string line_of(const std::string& text) {
   return text.substr(at, text.find('\n', at) - at);
 }
 
-class EveryTeller : public testing::Test {
+class EveryReporter : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     const std::size_t before = rows().size();
@@ -110,21 +110,21 @@ class EveryTeller : public testing::Test {
   test::TempDir dir_;
 };
 
-TEST_F(EveryTeller, ATableOfReplayHasIt) {
+TEST_F(EveryReporter, ATableOfReplayHasIt) {
   const std::string line = line_of(report::replay_text(comparison()));
   EXPECT_TRUE(has(line, "12.25")) << line;
   EXPECT_TRUE(has(line, "37.50")) << line;
   EXPECT_TRUE(has(line, "+206.1 %")) << line;
 }
 
-TEST_F(EveryTeller, APageHasIt) {
+TEST_F(EveryReporter, APageHasIt) {
   const std::string page = report::replay_html(comparison());
   const auto at = page.find(std::string(kLabel) + "</td>");
   ASSERT_NE(at, std::string::npos);
   EXPECT_TRUE(has(page.substr(at, 200), "<td>37.50</td>")) << page.substr(at, 200);
 }
 
-TEST_F(EveryTeller, DocumentsHaveIt) {
+TEST_F(EveryReporter, DocumentsHaveIt) {
   const json::value replay = json::parse(report::replay_json(comparison()));
   EXPECT_EQ(number_at(replay.at("recorded"), kKey), 12.25);
   EXPECT_EQ(number_at(replay.at("runs").at(1), kKey), 37.5);
@@ -137,7 +137,7 @@ TEST_F(EveryTeller, DocumentsHaveIt) {
   EXPECT_EQ(number_at(json::parse(report::aged_json(aged)), kKey), 12.25);
 }
 
-TEST_F(EveryTeller, LinesAndTablesOfASweepHaveIt) {
+TEST_F(EveryReporter, LinesAndTablesOfASweepHaveIt) {
   const sweep::Plan all = plan();
   const sweep::Lines made = lines(all);
   EXPECT_EQ(number_at(json::parse(made[1]), kKey), 37.5);
@@ -148,7 +148,7 @@ TEST_F(EveryTeller, LinesAndTablesOfASweepHaveIt) {
   EXPECT_TRUE(has(csv, ",37.5\n")) << csv;
 }
 
-TEST_F(EveryTeller, ADatabaseOfASweepHasIt) {
+TEST_F(EveryReporter, ADatabaseOfASweepHasIt) {
   const sweep::Plan all = plan();
   const std::string path = dir_.file("points.sqlite");
   ASSERT_TRUE(sweep::write_sqlite(path, all, sweep::figures_of(lines(all))).ok());
@@ -165,7 +165,7 @@ TEST_F(EveryTeller, ADatabaseOfASweepHasIt) {
   EXPECT_EQ(most, 37.5);
 }
 
-TEST_F(EveryTeller, ASweepRanksByIt) {
+TEST_F(EveryReporter, ASweepRanksByIt) {
   const sweep::Plan all = plan();
   const sweep::Figures figures = sweep::figures_of(lines(all));
   const auto metric = sweep::find_metric(kKey);
@@ -175,7 +175,7 @@ TEST_F(EveryTeller, ASweepRanksByIt) {
   EXPECT_EQ(json::parse(sweep::summary_json(all, figures, **metric)).at("best_by"), kKey);
 }
 
-TEST_F(EveryTeller, AReviewHasIt) {
+TEST_F(EveryReporter, AReviewHasIt) {
   const review::ReviewOrigin origin = {"e4replay 1", {"e4replay", "review"}};
   const review::Review review = reviewed();
   const std::string mail = review::review_text(review, origin);
@@ -185,7 +185,7 @@ TEST_F(EveryTeller, AReviewHasIt) {
   EXPECT_EQ(document.at("worse").at(0).at("key"), kKey);
 }
 
-TEST_F(EveryTeller, AHuntMakesItWorse) {
+TEST_F(EveryReporter, AHuntMakesItWorse) {
   const auto objective = hunt::find_objective(kKey);
   ASSERT_TRUE(objective.ok());
   hunt::Trial trial;
@@ -197,7 +197,7 @@ TEST_F(EveryTeller, AHuntMakesItWorse) {
   EXPECT_TRUE(has(hunt::find_objective("nothing").error().message, kKey));
 }
 
-TEST_F(EveryTeller, TheLibraryHasIt) {
+TEST_F(EveryReporter, TheLibraryHasIt) {
   const e4replay::Report report = e4replay::Access::report(comparison(), false);
   EXPECT_EQ(report.value(kKey, 2), e4replay::Value(37.5));
   const std::vector<e4replay::Row> rows = report.rows();
@@ -207,7 +207,7 @@ TEST_F(EveryTeller, TheLibraryHasIt) {
   EXPECT_EQ(rows.back().values[1], e4replay::Value(12.25));
 }
 
-TEST_F(EveryTeller, MetricsHaveIt) {
+TEST_F(EveryReporter, MetricsHaveIt) {
   auto picture = std::make_shared<watch::Picture>();
   watch::Column& column = picture->columns.emplace_back();
   column.name = "recorded";
