@@ -244,10 +244,10 @@ patched() {
 
 # Checks that a stock kernel loses data beyond the end of a file (kernel/reports/dio-eof): diostress must fail for this
 # reason. If it does not fail, someone has fixed the bug in the kernel, and the report should say so.
-loses_data_behind_eof() {
+loses_data_beyond_eof() {
     local report log
     if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
-        echo "kernel/test: $1 loses nothing behind the end of a file any more" >&2
+        echo "kernel/test: $1 no longer loses data beyond the end of a file" >&2
         return 1
     fi
     log=$(sed -n 's/.*(log: \(.*\))$/\1/p' <<<"$report" | tail -1)
@@ -258,7 +258,7 @@ loses_data_behind_eof() {
 other() {
     stock_kernel # predictions start from a capture of this kernel
     other_kernel "$1"
-    step "diostress finds what it loses behind the end of a file" loses_data_behind_eof "$1"
+    step "diostress finds the data that it loses beyond the end of a file" loses_data_beyond_eof "$1"
     step "the model of it follows it" "$lab" agree --again --kernel "$1" -p "linux-$1" \
         --open-stats --seed 1 \
         1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal

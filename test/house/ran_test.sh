@@ -35,8 +35,8 @@ cat >"$work/suite.xml" <<'TEXT'
   <testsuite name="Suite" tests="3" failures="0" skipped="2">
     <testcase name="Runs" status="run" result="completed" time="0" classname="Suite" />
     <testcase name="Loops" status="run" result="skipped" time="0" classname="Suite">
-      <skipped message="a.cc:7&#x0A;no leave to attach &lt;a&gt; loop&#x0A;"><![CDATA[a.cc:7
-no leave to attach <a> loop
+      <skipped message="a.cc:7&#x0A;not allowed to attach &lt;a&gt; loop&#x0A;"><![CDATA[a.cc:7
+not allowed to attach <a> loop
 ]]></skipped>
     </testcase>
     <testcase name="Off" status="notrun" result="suppressed" time="0" classname="Suite" />
@@ -72,7 +72,7 @@ expect() {
 
 results one two Suite by-code switched-off
 expect 0 "3 tests ran and passed, 0 failed, 4 did not run"
-expect 0 "did not run: Suite.Loops: no leave to attach &lt;a&gt; loop"
+expect 0 "did not run: Suite.Loops: not allowed to attach &lt;a&gt; loop"
 expect 0 "did not run: Suite.Off: "
 expect 0 "did not run: by-code: "
 expect 0 "3 tests" 3

@@ -191,7 +191,7 @@ TEST_F(FreefragCommand, DamagedGroups) {
 
 TEST_F(FreefragCommand, BlockDevice) {
   const test::LoopDevice device(image(), test::LoopDevice::Access::read_only);
-  if (device.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (device.path().empty()) GTEST_SKIP() << "not allowed to attach a loop device";
   const auto got = freefrag({device.path()});
   const auto want = test::run({"e2freefrag", device.path()});
   EXPECT_EQ(got.status, 0);
@@ -229,14 +229,14 @@ TEST_F(FreefragCommand, FstrimSendsAsMuch) {
     test::make_image(file(name), 64u << 20, mke2fs);
     test::fill_image(file(name), {.seed = 5, .max_free = 30, .max_used = 30});
     const test::LoopDevice device(file(name));
-    if (device.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+    if (device.path().empty()) GTEST_SKIP() << "not allowed to attach a loop device";
     for (const char* minlen : {"0", "40K"}) {
       const auto counted = freefrag({device.path(), "--fstrim", minlen, "--json", "-"});
       ASSERT_EQ(counted.status, 0) << counted.err;
       const auto bytes = json::serialize(json::parse(counted.out).at("fitrim").at("bytes"));
       // Mount again each time, because FITRIM skips groups that it has already trimmed.
       if (test::run({"mount", device.path(), file("mnt")}).status != 0)
-        GTEST_SKIP() << "no leave to mount ext4";
+        GTEST_SKIP() << "not allowed to mount ext4";
       const auto trimmed = test::run({"fstrim", "-v", "-m", minlen, file("mnt")});
       EXPECT_EQ(test::run({"umount", file("mnt")}).status, 0);
       EXPECT_EQ(trimmed.status, 0) << trimmed.err;

@@ -173,7 +173,8 @@ TEST_F(OutputsCommand, ConvertSaysFirstWhatItCannotWrite) {
 TEST_F(OutputsCommand, DeviceNodesStay) {
   const std::string null = file("null");
   const std::string disk = file("disk");
-  if (run({"mknod", null, "c", "1", "3"}).status != 0) GTEST_SKIP() << "no leave to make nodes";
+  if (run({"mknod", null, "c", "1", "3"}).status != 0)
+    GTEST_SKIP() << "not allowed to make device nodes";
   ASSERT_EQ(run({"mknod", disk, "b", "7", "250"}).status, 0);
   for (const Words& words : all_outputs(disk)) expect_refused(words, "is a block device");
   for (const Words& words : image_outputs(null)) expect_refused(words, "needs a regular file");

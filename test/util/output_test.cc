@@ -230,7 +230,7 @@ TEST_F(OutputTest, WhatCannotBeWrittenIsSaidBeforehand) {
 // The test makes a device node, since it must not touch the machine's nodes.
 TEST_F(OutputTest, DeviceNodesStay) {
   if (::mknod(at("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
-    GTEST_SKIP() << "no leave to make device nodes";
+    GTEST_SKIP() << "not allowed to make device nodes";
   ASSERT_TRUE(write_output("text", at("null")).ok());
   EXPECT_TRUE(fs::is_character_file(at("null")));
   expect_refused(Outputs().writes(at("null"), OutputKind::file), "needs a regular file");

@@ -42,7 +42,7 @@ for file in "$hostile" "$deleted" "$long"; do show "$file"; done
 wait_until is_file "$(inode_of "$hostile")" "$fs"'/d/a\x1b[2J\x9b\n\xff\xe2\x80\xae"\ ä'
 wait_until is_file "$(inode_of "$deleted")" "$deleted"
 wait_until is_file "$(inode_of "$long")" "$long"
-ok "names are told, and command no terminal"
+ok "names are shown, and cannot control the terminal"
 
 for file in "$fs/gone" "$fs/two" "$fs/d/moved"; do show "$file"; done
 ln "$fs/two" "$fs/d/other"

@@ -231,7 +231,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 
 const Command& hunt_command() {
   static const Command kCommand = {
-      "hunt", "look for the case in which one policy is worst against another",
+      "hunt", "look for the case in which one policy is worst compared with another",
       "  e4replay hunt --base legacy --with linux-6.12.77 -o worst.e4c\n"
       "  e4replay hunt --base linux-6.12.77 --with linux-7.3 --objective files/extents -o "
       "worst.e4c\n"

@@ -162,7 +162,7 @@ Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tr
   directory = fs::absolute(directory).string();
   if (fs::path(directory).lexically_relative(tree.path).string().substr(0, 2) != "..")
     return error(
-        "{}: lies in the tree, which is not written to: give another --build-dir",
+        "{}: is inside the kernel tree, where nothing is written: give another --build-dir",
         directory);
   return directory;
 }
@@ -240,7 +240,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       "build", "make a policy from a kernel tree",
       "  e4replay kernel build ~/linux -o mine.uml\n"
       "  e4replay replay run.e4c -p legacy,kernel:mine.uml\n"
-      "The tree is not written to. Objects are kept, so that the next build of the same tree\n"
+      "Nothing is written to the tree. Objects are kept, so that the next build of the same tree\n"
       "compiles only what has changed. $CC selects a compiler other than gcc.\n"
       "  e4replay kernel build ~/linux --patch fix.patch -o mine.uml\n"
       "  e4replay review --base kernel:mine-base.uml --with kernel:mine.uml "

@@ -222,7 +222,7 @@ Result<int> run(const Options& options) {
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
   app.add_option("capture", o->captures,
-                 "captures (`e4replay record`), or start image and trace with a colon between")
+                 "captures (`e4replay record`), or start image and trace, separated by a colon")
       .takes_the_rest()
       .type_name("FILE.e4c|IMAGE:TRACE");
   declare_sides(app, *o, "the policy with the change");

@@ -17,7 +17,7 @@ stop_shrinking
 es_figures
 reclaimed=$(sed -n 's/^reclaimed //p' "$E4R_RUN/figures")
 if [ "$reclaimed" -lt 1000 ]; then
-    say "only $reclaimed entries were reclaimed: that is no test"
+    say "only $reclaimed entries were reclaimed: too few for a test"
     exit 1
 fi
 sync

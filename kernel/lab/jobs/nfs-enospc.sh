@@ -18,7 +18,7 @@ umount "$mount_dir"
 # must_fail MIB: writes a stream of this size. Succeeds only if the stream fails with the right error.
 must_fail() {
     if "$BIN/nfsstream" --mib "$1" --name big "$mount_dir" >/dev/null 2>"$E4R_RUN/error"; then
-        say "$1 MiB found place" && return 1
+        say "a stream of $1 MiB did not fail" && return 1
     fi
     cat "$E4R_RUN/error"
     grep -q '^\(write\|fsync\|close\): No space left on device$' "$E4R_RUN/error"

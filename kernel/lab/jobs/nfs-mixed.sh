@@ -29,7 +29,7 @@ for VERS in ${VERS:-4.2 3}; do
     has_write_behind || counts="writes commits"
     awk -v sent="${counts% *}" -v held="${counts#* }" '{ n[$1] = $2 }
         END { exit !(n[sent] > 20 && n[held] > 5) }' "$E4R_RUN/figures.part" || {
-        say "hardly any $counts: that is no test"
+        say "too few for a test: $counts"
         exit 1
     }
 done

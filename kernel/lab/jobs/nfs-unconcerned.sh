@@ -99,7 +99,7 @@ VERS=4.2
 has_write_behind || MOUNT=write=eager
 mount_nfs
 grep -A9 " mounted on $mount_dir with" /proc/self/mountstats | grep -q 'pnfs=LAYOUT_FLEX_FILES' || {
-    say "no pNFS layouts: that is no test" && exit 1
+    say "no pNFS layouts, so this run tests nothing" && exit 1
 }
 count pnfs --ioengine=psync --rw=write
 ! has_write_behind || nothing_behind pnfs
