@@ -34,7 +34,7 @@ Population::Population(const std::vector<Step>& ages) : shares_(ages) {
 }
 
 void Population::add(std::uint32_t slot) {
-  if (births_.size() > 2 * alive_ + kSpare) forget_the_gone();
+  if (births_.size() > 2 * alive_ + kSpare) forget_deleted();
   births_.push_back({made_++, slot, true});
   ++alive_;
   // A new node of the Fenwick tree counts itself and the nodes below it.
@@ -45,7 +45,7 @@ void Population::add(std::uint32_t slot) {
   sums_.push_back(sum);
 }
 
-void Population::forget_the_gone() {
+void Population::forget_deleted() {
   std::erase_if(births_, [](const Birth& birth) { return !birth.alive; });
   sums_.assign(births_.size(), 0);
   for (std::size_t at = 1; at <= sums_.size(); ++at) {

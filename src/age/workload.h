@@ -37,7 +37,7 @@ class Population {
   [[nodiscard]] std::uint64_t alive_among(std::size_t count) const;
   [[nodiscard]] std::uint64_t older_than(double share) const;
   [[nodiscard]] std::size_t nth_alive(std::uint64_t n) const;
-  void forget_the_gone();
+  void forget_deleted();
 
   static constexpr std::size_t kSpare = 1024;
   std::vector<Step> shares_;  // limits as shares of the total time, up to 1; weights add up to 1

@@ -107,7 +107,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   if (pa != nullptr)
     preallocs_.use(search, *pa);
   else if (out.prealloc)
-    impose(search);
+    take_dictated(search);
   else {
     read_stream(request, search);
     out.inputs.size = set_goal(request, search);
@@ -146,7 +146,7 @@ Prealloc* Allocator::find_prealloc(const Request& request, Search& search, Mode&
   return keep_if_accepted(search, keep_if_aligned(search, pa));
 }
 
-Error Allocator::told_fault() const {
+Error Allocator::describe_fault() const {
   const std::string_view rung = mb::criterion_name(fault_.criterion);
   if (fault_.what == Search::Fault::What::no_such_group)
     return error(
@@ -177,7 +177,7 @@ Decision Allocator::try_search(Search& trial) const {
   return out;
 }
 
-std::optional<bool> Allocator::would_decide_so(const Request& request, Guide& guide) {
+std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, Guide& guide) {
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   trial.guide = &guide;
@@ -276,7 +276,7 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
 // preallocation, because that would overlap `pa` in the file.
 Prealloc* Allocator::keep_if_aligned(Search& search, Prealloc* pa) const {
   if (pa == nullptr || search.extsize == 0 || !is_aligned_request(search)) return pa;
-  const Extent part = preallocs_.served_from(search, *pa);
+  const Extent part = preallocs_.clusters_for(search, *pa);
   const std::uint32_t len = search.orig.len;
   if (part.len >= len && starts_aligned(state_.geometry(), part, len)) return pa;
   search.flags |= mb::hint_noprealloc;
@@ -287,7 +287,7 @@ Prealloc* Allocator::keep_if_aligned(Search& search, Prealloc* pa) const {
 // preallocation must then serve the request.
 Prealloc* Allocator::keep_if_accepted(Search& search, Prealloc* pa) const {
   if (search.guide == nullptr) return pa;
-  const Extent part = pa == nullptr ? Extent{} : preallocs_.served_from(search, *pa);
+  const Extent part = pa == nullptr ? Extent{} : preallocs_.clusters_for(search, *pa);
   if (search.guide->accepts({true, search.goal, part})) return pa;
   search.refused = true;
   return nullptr;
@@ -354,7 +354,7 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
     search_trimmed(search);
   if (search.status != Search::Status::found && search.guide != nullptr &&
       !search.guide->accepts({false, search.goal, {}})) {
-    impose(search);
+    take_dictated(search);
     search.taken = search.best;
     start_.finish(search.best.group);
   }
@@ -420,7 +420,7 @@ void Allocator::collect(const Search& search) {
 }
 
 // Takes the dictated result in place of a search result.
-void Allocator::impose(Search& search) {
+void Allocator::take_dictated(Search& search) {
   const Extent& want = search.guide->dictated().result;
   search.conflicts += state_.force_take(want.group, want.start, want.len, held_);
   search.best = want;

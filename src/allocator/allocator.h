@@ -33,7 +33,7 @@ class Allocator {
 
   // Whether a decision made now would be the one that the guide dictates. nullopt if a rung of the
   // policy would itself load groups, which a trial does not do. Changes nothing.
-  [[nodiscard]] std::optional<bool> would_decide_so(const Request& request, Guide& guide);
+  [[nodiscard]] std::optional<bool> would_decide_as_dictated(const Request& request, Guide& guide);
 
   // Sets the observer of later decisions; null removes it.
   void observe(SearchObserver* observer) { observer_ = observer; }
@@ -80,11 +80,11 @@ class Allocator {
   [[nodiscard]] const state::FsState& state() const { return state_; }
   // The Error names the first rule that a policy from a file broke.
   [[nodiscard]] Status status() const {
-    return fault_.what == Search::Fault::What::none ? Status() : told_fault();
+    return fault_.what == Search::Fault::What::none ? Status() : describe_fault();
   }
 
  private:
-  [[nodiscard]] Error told_fault() const;
+  [[nodiscard]] Error describe_fault() const;
   [[nodiscard]] Mode choose_mode(const Request& request, bool has_prealloc, Search& search);
   state::Prealloc* find_prealloc(const Request& request, Search& search, Mode& mode);
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
@@ -101,7 +101,7 @@ class Allocator {
   bool place_best(Search& search) const;
   void load_reclaimed();
   void collect(const Search& search);
-  void impose(Search& search);
+  void take_dictated(Search& search);
 
   state::FsState& state_;
   const Policy& policy_;

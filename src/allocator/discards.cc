@@ -54,7 +54,7 @@ std::uint64_t Discards::work(state::FsState& state, std::uint64_t most) {
   state.end_discard(0);
   std::uint64_t sent = 0;
   while (!pending_.empty()) {
-    sent += go_on(state, pending_.front(), most - sent);
+    sent += continue_trim(state, pending_.front(), most - sent);
     if (!pending_.front().done) break;
     pending_.pop_front();
   }
@@ -66,12 +66,12 @@ std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t mo
   state.end_discard(trim.number);
   if (!trim.begun && state.group(trim.group).trimmed && !trim.even_trimmed) trim.done = true;
   trim.begun = true;
-  return go_on(state, trim, most);
+  return continue_trim(state, trim, most);
 }
 
 // Discards up to `most` runs. The last run stays in use unless `most` is kAll. The next call gives
 // it back and then looks for the next run, as the kernel does.
-std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
+std::uint64_t Discards::continue_trim(state::FsState& state, Trim& trim, std::uint64_t most) {
   state::Group& group = state.group(trim.group);
   if (group.corrupt || group.need_init) trim.done = true;
   std::uint64_t sent = 0;

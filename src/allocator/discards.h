@@ -90,7 +90,7 @@ class Discards {
   [[nodiscard]] const std::vector<BlockRange>& sent() const { return sent_; }
 
  private:
-  std::uint64_t go_on(state::FsState& state, Trim& trim, std::uint64_t most);
+  std::uint64_t continue_trim(state::FsState& state, Trim& trim, std::uint64_t most);
   void send(const state::FsState& state, std::uint32_t group, std::uint32_t start,
             std::uint32_t clusters);
 

@@ -58,7 +58,7 @@ Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& sear
   return nearest;
 }
 
-Extent Preallocations::served_from(const Search& search, const Prealloc& pa) const {
+Extent Preallocations::clusters_for(const Search& search, const Prealloc& pa) const {
   const Geometry& geometry = state_.geometry();
   std::uint32_t offset = 0;
   std::uint32_t len = search.orig.len;
@@ -72,7 +72,7 @@ Extent Preallocations::served_from(const Search& search, const Prealloc& pa) con
 
 void Preallocations::use(Search& search, Prealloc& pa) {
   const Geometry& geometry = state_.geometry();
-  const Extent part = served_from(search, pa);
+  const Extent part = clusters_for(search, pa);
   if (pa.kind == Prealloc::Kind::inode) {
     pa.mark_used((search.orig.logical - pa.logical) >> geometry.cluster_bits, part.len);
     pa.free -= std::min(part.len, pa.free);

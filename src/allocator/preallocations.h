@@ -90,7 +90,7 @@ class Preallocations {
   [[nodiscard]] state::Prealloc* find_of_inode(const Request& request, const Search& search);
   [[nodiscard]] state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   // The clusters of `pa` that serve the request.
-  [[nodiscard]] Extent served_from(const Search& search, const state::Prealloc& pa) const;
+  [[nodiscard]] Extent clusters_for(const Search& search, const state::Prealloc& pa) const;
   // Serves the request from `pa`. For a group preallocation, only finish() cuts the clusters off.
   void use(Search& search, state::Prealloc& pa);
   // Makes a preallocation of search.best, places it in the file, and serves the request from it.

@@ -54,7 +54,7 @@ const capture::Capture* capture_of(const Inputs& inputs) {
 
 }  // namespace
 
-std::string end_in_doubt(const Inputs& inputs) {
+std::string doubt_about_end(const Inputs& inputs) {
   const capture::Capture* const capture = capture_of(inputs);
   if (capture == nullptr || (capture->end() != nullptr && capture->end()->quiet)) return {};
   return capture->end() == nullptr ? "the capture is incomplete"
@@ -91,7 +91,7 @@ Result<std::optional<Stats>> read_kernel_stats(const Inputs& inputs) {
 }
 
 report::KernelStats recorded_stats(const Inputs& inputs) {
-  if (std::string doubt = end_in_doubt(inputs); !doubt.empty()) return {{}, std::move(doubt)};
+  if (std::string doubt = doubt_about_end(inputs); !doubt.empty()) return {{}, std::move(doubt)};
   Result<std::optional<Stats>> read = read_kernel_stats(inputs);
   if (!read.ok()) return {{}, read.error().message};
   if (!*read) return {{}, "mb_stats was not recorded"};
@@ -374,10 +374,10 @@ void deal_out_pauses(Thinking& thinking) {
   constexpr std::size_t kAround = 1024;  // requests
   for (std::size_t from = 0; from < thinking.ns.size(); from += kAround) {
     const std::size_t end = std::min(from + kAround, thinking.ns.size());
-    for (const bool goes_on : {true, false}) {
+    for (const bool same_inode : {true, false}) {
       std::vector<std::uint64_t*> pauses;
       for (std::size_t i = from; i < end; ++i)
-        if (thinking.goes_on[i] == goes_on) pauses.push_back(&thinking.ns[i]);
+        if (thinking.same_inode[i] == same_inode) pauses.push_back(&thinking.ns[i]);
       deal_out(pauses);
     }
   }
@@ -467,7 +467,7 @@ Result<double> parse_think_scale(std::string_view text) {
   return value;
 }
 
-Thinking thinking_of(const replay::DecisionRows& recorded) {
+Thinking measure_thinking(const replay::DecisionRows& recorded) {
   Thinking out;
   std::vector<const replay::DecisionRow*> by_time;
   std::uint64_t most = 0;
@@ -476,12 +476,12 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
     most = std::max(most, row.decision);
   }
   out.ns.resize(most + 1);
-  out.goes_on.resize(most + 1);
+  out.same_inode.resize(most + 1);
   std::ranges::stable_sort(by_time, {}, [](const auto* row) { return row->time_ns; });
   std::uint64_t since = by_time.empty() ? 0 : by_time.front()->time_ns;
   std::uint64_t ino = 0;  // of the previous request
   for (const replay::DecisionRow* row : by_time) {
-    out.goes_on[row->decision] = std::exchange(ino, row->ino) == row->ino;
+    out.same_inode[row->decision] = std::exchange(ino, row->ino) == row->ino;
     out.tick_ns = std::gcd(out.tick_ns, row->time_ns);
     if (row->time_ns >= since)
       out.ns[row->decision] = std::min(row->time_ns - since, kLongestPauseNs);
@@ -531,7 +531,7 @@ void warn_of_pauses(const Thinking& thinking, const replay::DecisionRows& record
 Status simulate_writers(replay::Session& session, std::span<const replay::Setup> setups,
                         const replay::DecisionRows& recorded, const RunSpec& spec,
                         const Listener& listener, report::ReplayReport& report) {
-  Thinking thinking = thinking_of(recorded);
+  Thinking thinking = measure_thinking(recorded);
   if (!spec.pace.think_ns) warn_of_pauses(thinking, recorded, listener);
   const std::vector<std::uint64_t> pauses = pauses_of(std::move(thinking), spec.pace);
   report.pace = spec.pace;

@@ -23,7 +23,7 @@ namespace e4r::app {
 // Returns why the figures from a capture's end cannot be used: the file system was written to while
 // they were read, or the capture is incomplete. Empty if they can be used, or if there is no
 // capture.
-[[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
+[[nodiscard]] std::string doubt_about_end(const Inputs& inputs);
 
 // Reads the kernel's mb_groups from the end of the recorded run.
 [[nodiscard]] Result<std::optional<std::vector<state::MbGroup>>> read_kernel_groups(
@@ -57,12 +57,12 @@ struct Thinking {
   // For each decision, indexed by its number in the trace (from 1): the nanoseconds since the last
   // earlier request was answered, at most a day. 0 if unknown.
   std::vector<std::uint64_t> ns;
-  std::vector<bool> goes_on;  // by decision: whether the previous request was for the same inode
-  std::uint64_t tick_ns = 0;  // all times are multiples of this; 0 if there are no requests
+  std::vector<bool> same_inode;  // by decision: whether the previous request was for the same inode
+  std::uint64_t tick_ns = 0;     // all times are multiples of this; 0 if there are no requests
   // The number of requests made during another request, which indicates several writers.
   std::uint64_t overlapping = 0;
 };
-[[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
+[[nodiscard]] Thinking measure_thinking(const replay::DecisionRows& recorded);
 // Returns the pause before each decision at the given pace, indexed by decision number. Each pause
 // varies at random by up to 50 percent.
 [[nodiscard]] std::vector<std::uint64_t> pauses_of(Thinking thinking, const contention::Pace& pace);

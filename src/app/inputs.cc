@@ -87,7 +87,7 @@ std::string name_beside(const std::string& trace, const std::string& suffix) {
   return strip(strip(trace, kPacked), kTraces) + "." + suffix;
 }
 
-std::string beside(const std::string& trace, const std::string& suffix) {
+std::string find_beside(const std::string& trace, const std::string& suffix) {
   const std::string path = name_beside(trace, suffix);
   std::error_code ec;
   return std::filesystem::is_regular_file(path, ec) ? path : std::string();
@@ -235,7 +235,7 @@ Result<std::optional<NotedText>> noted(const std::string& given, const capture::
     if (text == nullptr) return std::optional<NotedText>();
     return std::optional(NotedText{fmt::format("{}: {}", capture->path(), in_capture), *text});
   }
-  const std::string path = !given.empty() ? given : beside(trace, suffix);
+  const std::string path = !given.empty() ? given : find_beside(trace, suffix);
   if (path.empty()) return std::optional<NotedText>();
   E4R_TRY(const std::string text, read_file(path));
   return std::optional(NotedText{path, unix_lines(text)});

@@ -65,7 +65,7 @@ struct TraceOptions {
 // Returns "DIR/NAME.SUFFIX" for a trace "DIR/NAME.trace.zst".
 [[nodiscard]] std::string name_beside(const std::string& trace, const std::string& suffix);
 // Returns name_beside() if that file exists; otherwise empty.
-[[nodiscard]] std::string beside(const std::string& trace, const std::string& suffix);
+[[nodiscard]] std::string find_beside(const std::string& trace, const std::string& suffix);
 
 // Declares that a command reads the trace at `path` and the files next to it.
 void declare_trace_reads(const std::string& path, Outputs& outputs);

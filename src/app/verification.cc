@@ -214,7 +214,7 @@ struct KernelsAccount {
 Result<KernelsAccount> read_account(const Inputs& inputs, const Listener& listener) {
   KernelsAccount out;
   const bool given = !inputs.options.mb_groups.empty() || !inputs.options.mb_stats.empty();
-  if (!end_in_doubt(inputs).empty() && !given) return out;
+  if (!doubt_about_end(inputs).empty() && !given) return out;
   E4R_TRY(out.groups, read_kernel_groups(inputs));
   if (inputs.options.mb_stats.empty()) {
     E4R_TRY(const std::string uncounted, uncounted_stats(inputs));

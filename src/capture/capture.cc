@@ -172,7 +172,7 @@ Status Capture::read() {
       return error("{}: at byte {}: {}", path_, part.offset, status.error().message);
   }
   cut_short_ = reader.cut_short();
-  being_recorded_ = cut_short_ && is_locked(path_);
+  is_being_recorded_ = cut_short_ && is_locked(path_);
   const std::string* start = text(text_name::kStart);
   if (start == nullptr) return error("{}: is truncated before the description of its start", path_);
   auto facts = parse_start_facts(*start);
@@ -206,7 +206,7 @@ const std::string* Capture::text(std::string_view name) const {
 
 std::vector<std::string> Capture::notes() const {
   std::vector<std::string> out;
-  if (being_recorded_)
+  if (is_being_recorded_)
     out.push_back(
         fmt::format("{}: is still being recorded: the part recorded so far is used", path_));
   else if (cut_short_)

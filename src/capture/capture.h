@@ -112,7 +112,7 @@ class Capture {
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] bool cut_short() const { return cut_short_; }
   // Whether the end is missing because a recorder on this machine is still writing the file.
-  [[nodiscard]] bool being_recorded() const { return being_recorded_; }
+  [[nodiscard]] bool is_being_recorded() const { return is_being_recorded_; }
 
   // Opens the events like an .e4t file.
   [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_trace(
@@ -129,7 +129,7 @@ class Capture {
   EndFacts end_;
   bool ended_ = false;
   bool cut_short_ = false;
-  bool being_recorded_ = false;
+  bool is_being_recorded_ = false;
   std::map<std::string, std::string, std::less<>> texts_;
   std::size_t text_bytes_ = 0;  // total size of all texts
   MemoryImage image_;

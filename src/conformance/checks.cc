@@ -90,7 +90,7 @@ Complaints keeps_every_invariant(const Policy& policy, const ModelShape& shape) 
   Workload work(rig.allocator, fs, std::move(old), options);
   Complaints out;
   const auto strays = [&](std::string_view when) {
-    if (const std::uint64_t count = work.strays(rig.state); count > 0)
+    if (const std::uint64_t count = work.count_strays(rig.state); count > 0)
       out.push_back(fmt::format("{}: {} clusters differ from what was handed out", when, count));
   };
   for (int round = 0; round < 12 && out.empty(); ++round) {

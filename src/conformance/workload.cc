@@ -48,7 +48,7 @@ Workload::Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFile
   free_ = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), false));
 }
 
-std::uint64_t Workload::strays(const state::FsState& state) const {
+std::uint64_t Workload::count_strays(const state::FsState& state) const {
   std::vector<bool> used = used_;
   for (const Pending& p : pending_)
     for (std::uint32_t i = 0; i < p.len; ++i)

@@ -61,7 +61,7 @@ class Workload {
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
   // The number of clusters that are in use in the settled state but not in the workload's record,
   // or vice versa.
-  [[nodiscard]] std::uint64_t strays(const state::FsState& state) const;
+  [[nodiscard]] std::uint64_t count_strays(const state::FsState& state) const;
 
  private:
   struct Pending {

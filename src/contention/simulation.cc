@@ -119,7 +119,7 @@ class Simulation {
   void read(const allocator::LockNotes& notes, RequestProgram& program);
   void advance(std::uint32_t number);
   void run_for(std::uint32_t number, std::uint64_t ns);
-  void go_on(std::uint32_t number);
+  void resume(std::uint32_t number);
   void get_cpu(std::uint32_t number);
   void leave_cpu(std::uint32_t number);
   bool do_step(std::uint32_t number, const RequestProgram::Step& step);
@@ -175,7 +175,7 @@ void Simulation::begin_next(std::uint32_t number) {
   if (writer.cpu == kNone)
     get_cpu(number);
   else
-    go_on(number);
+    resume(number);
 }
 
 // The group locks that others will hold at the time `then`, in the near future. Assumes that
@@ -250,7 +250,7 @@ void Simulation::get_cpu(std::uint32_t number) {
   writer.cpu = idle_.back();
   idle_.pop_back();
   writer.slice_end = now_ + Machine::kSliceNs;
-  go_on(number);
+  resume(number);
 }
 
 // Passes the writer's CPU to a writer that waits for one.
@@ -268,7 +268,7 @@ void Simulation::leave_cpu(std::uint32_t number) {
 // Lets the writer compute until its next step, or think until the end of its slice. Requests are
 // not preempted: they are short, and kernels do not preempt their own code at once
 // (PREEMPT_VOLUNTARY, PREEMPT_LAZY).
-void Simulation::go_on(std::uint32_t number) {
+void Simulation::resume(std::uint32_t number) {
   const Writer& writer = writers_[number];
   const bool bounded = cpus_ < writers_.size() && writer.thinks;
   const std::uint64_t slice = writer.slice_end > now_ ? writer.slice_end - now_ : 0;
@@ -293,7 +293,7 @@ void Simulation::advance(std::uint32_t number) {
       return;
     }
   }
-  if (writer.left_ns > 0) return go_on(number);
+  if (writer.left_ns > 0) return resume(number);
   const std::vector<RequestProgram::Step>& steps = writer.program.steps;
   if (writer.thinks) {
     writer.thinks = false;
@@ -308,7 +308,7 @@ void Simulation::advance(std::uint32_t number) {
     if (!do_step(number, steps[writer.step])) return;
     approach_next(writer);
   }
-  go_on(number);
+  resume(number);
 }
 
 // Completes a step and schedules the next one.
@@ -447,7 +447,7 @@ void Simulation::hand_over(Lock& lock) {
     Writer& writer = writers_[next.writer];
     note_wait(writer);
     approach_next(writer);
-    go_on(next.writer);
+    resume(next.writer);
   }
 }
 

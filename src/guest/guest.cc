@@ -103,7 +103,7 @@ Kept& kept() {
 
 }  // namespace
 
-Trouble trouble_of(std::string_view console) {
+Trouble find_trouble(std::string_view console) {
   constexpr std::size_t kMost = 400;  // bytes per line
   const std::vector<std::string_view> lines = lines_of(console);
   if (lines.empty()) return {"it printed nothing", {}};
@@ -127,7 +127,7 @@ Trouble trouble_of(std::string_view console) {
 }
 
 std::string trouble_text(std::string_view console) {
-  const Trouble trouble = trouble_of(with_names_of_tree(console));
+  const Trouble trouble = find_trouble(with_names_of_tree(console));
   if (trouble.calls.empty()) return trouble.what;
   return fmt::format("{}; called by {}", trouble.what, fmt::join(trouble.calls, " < "));
 }
@@ -323,7 +323,7 @@ bool Guest::has_ended() {
 }
 
 // Whether the kernel has printed so much that its log could fill the memory.
-bool Guest::floods() const {
+bool Guest::prints_too_much() const {
   constexpr off_t kMost = 64 << 20;
   return ::lseek(log_.get(), 0, SEEK_END) > kMost;
 }
@@ -381,7 +381,7 @@ Status Guest::pause(std::uint32_t& turns, std::uint32_t seen, Clock::time_point 
   const std::string_view asked = operation_name(waiting_[seen % E4R_SLOTS].kind);
   if (has_ended())
     return kernels_fault(boot_.kernel, fmt::format("it ended at {}: {}", asked, last_words()));
-  if (floods()) {
+  if (prints_too_much()) {
     end();
     return kernels_fault(
         boot_.kernel,
@@ -404,7 +404,7 @@ Status Guest::wait_for_driver() {
           "{}: the kernel ended before its driver had begun: was it made by `e4replay kernel "
           "build`? It says: {}",
           boot_.kernel, last_words());
-    if (floods() || Clock::now() - began > boot_.patience) {
+    if (prints_too_much() || Clock::now() - began > boot_.patience) {
       end();
       return error(
           "{}: contains no e4replay driver, or hangs while it boots: make it with `e4replay kernel "

@@ -22,7 +22,7 @@ struct Trouble {
   std::string what;                // the most informative line: an error, a warning, a panic
   std::vector<std::string> calls;  // the backtrace after that line, innermost call first
 };
-[[nodiscard]] Trouble trouble_of(std::string_view console);
+[[nodiscard]] Trouble find_trouble(std::string_view console);
 // Formats the trouble in the console: "WARNING: ... at fs/ext4/mballoc.c:5571
 // ext4_mb_new_blocks+0x1a/0x20; called by a < b < c".
 [[nodiscard]] std::string trouble_text(std::string_view console);
@@ -104,7 +104,7 @@ class Guest {
   Status pause(std::uint32_t& turns, std::uint32_t seen,
                std::chrono::steady_clock::time_point began);
   [[nodiscard]] bool has_ended();
-  [[nodiscard]] bool floods() const;
+  [[nodiscard]] bool prints_too_much() const;
   [[nodiscard]] Result<std::uint32_t> look();
   [[nodiscard]] std::string log() const;
   [[nodiscard]] std::string wrong_with(const e4r_op& op, const e4r_answer& answer);

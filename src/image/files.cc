@@ -86,9 +86,9 @@ errcode_t walk_tree(ext2_filsys fs, std::uint32_t ino, Gatherer& gather) {
 
 int on_block(ext2_filsys, blk64_t* block, e2_blkcnt_t logical, blk64_t, int, void* arg) {
   auto& gather = *static_cast<Gatherer*>(arg);
-  const bool go_on =
+  const bool continues =
       gather.step() && gather.add({{static_cast<std::uint64_t>(logical), *block, 1}, false});
-  return go_on ? 0 : BLOCK_ABORT;
+  return continues ? 0 : BLOCK_ABORT;
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ Status Ext4Tables::load() {
 
 Status Ext4Tables::check_writable() const {
   E4R_CHECK(super_.check_features(target_.path()));
-  return super_.at_rest(target_.path());
+  return super_.check_at_rest(target_.path());
 }
 
 Status Ext4Tables::check_group(std::uint32_t group) const {
@@ -358,7 +358,7 @@ FileSystem Ext4Tables::file_system() const {
   else if (super_.group_checksums())
     fs.checksums = FileSystem::Checksums::uninit_bg;
   fs.needs_recovery = super_.has_incompat(EXT3_FEATURE_INCOMPAT_RECOVER);
-  fs.at_rest = super_.at_rest({}).ok();
+  fs.at_rest = super_.check_at_rest({}).ok();
   return fs;
 }
 

@@ -249,7 +249,7 @@ Status keep_flags(Target& target, const std::vector<bool>& flagged) {
   return retract(target, *tables, others);
 }
 
-Result<bool> unclean(Target& target) {
+Result<bool> needs_check(Target& target) {
   E4R_TRY(const Superblock super, Superblock::read(target));
   return (super.raw.s_state & EXT2_VALID_FS) == 0;
 }

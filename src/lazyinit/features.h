@@ -48,7 +48,7 @@ namespace e4r::lazyinit {
 // because tune2fs may have asked for e2fsck.
 [[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);
 // Whether tune2fs has asked for e2fsck.
-[[nodiscard]] Result<bool> unclean(Target& target);
+[[nodiscard]] Result<bool> needs_check(Target& target);
 
 struct Enabled {
   std::uint64_t inode_uninit = 0;   // groups that have INODE_UNINIT now

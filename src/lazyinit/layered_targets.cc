@@ -274,8 +274,8 @@ Result<std::unique_ptr<Target>> keep_undo(std::unique_ptr<Target> below, const s
   return undo_target(std::move(below), file);
 }
 
-Result<std::unique_ptr<Target>> go_on_with_undo(std::unique_ptr<Target> below,
-                                                const std::string& file) {
+Result<std::unique_ptr<Target>> continue_undo(std::unique_ptr<Target> below,
+                                              const std::string& file) {
   E4R_CHECK(has_room(file));
   return undo_target(std::move(below), file);
 }
@@ -378,8 +378,8 @@ class OffsetTarget final : public TargetOver {
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
-                                              const ImageLocation& place) {
+Result<std::unique_ptr<Target>> target_from_offset(std::unique_ptr<Target> file,
+                                                   const ImageLocation& place) {
   if (place.offset == 0) return file;
   if (place.offset >= file->size())
     return error("{}: the file ends at {}", name_of(place), file->size());

@@ -56,8 +56,8 @@ class ScratchTarget final : public TargetOver {
 // Continues an undo file that another program has made for this file system. Nothing may have been
 // written to the file system since. e2undo then undoes the changes of both. The Error says why
 // libext2fs cannot continue the file; nothing has been written in that case.
-[[nodiscard]] Result<std::unique_ptr<Target>> go_on_with_undo(std::unique_ptr<Target> below,
-                                                              const std::string& file);
+[[nodiscard]] Result<std::unique_ptr<Target>> continue_undo(std::unique_ptr<Target> below,
+                                                            const std::string& file);
 
 // Wraps a target for writing to a file system that other hosts may see. With multiple-mount
 // protection (feature mmp), libext2fs marks the MMP block as a checker would, for as long as the
@@ -71,7 +71,7 @@ class ScratchTarget final : public TargetOver {
 
 // Returns a target for the part of `file` that begins at byte place.offset. Returns an Error if the
 // file ends before that.
-[[nodiscard]] Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
-                                                            const ImageLocation& place);
+[[nodiscard]] Result<std::unique_ptr<Target>> target_from_offset(std::unique_ptr<Target> file,
+                                                                 const ImageLocation& place);
 
 }  // namespace e4r::lazyinit

@@ -93,7 +93,7 @@ Status Superblock::check_features(const std::string& path) const {
   return {};
 }
 
-Status Superblock::at_rest(const std::string& path) const {
+Status Superblock::check_at_rest(const std::string& path) const {
   if (has_incompat(EXT3_FEATURE_INCOMPAT_RECOVER))
     return error("{}: its journal has to be replayed first: run e2fsck {}", path, path);
   if ((raw.s_state & EXT2_ERROR_FS) != 0)

@@ -27,7 +27,7 @@ class Superblock : public Geometry {
   [[nodiscard]] Status check_features(const std::string& path) const;
   // Refuses a file system that was not cleanly unmounted, has recorded errors, or has a journal to
   // replay.
-  [[nodiscard]] Status at_rest(const std::string& path) const;
+  [[nodiscard]] Status check_at_rest(const std::string& path) const;
 
   [[nodiscard]] bool has_ro_compat(std::uint32_t bit) const {
     return (raw.s_feature_ro_compat & bit) != 0;

@@ -9,7 +9,7 @@ namespace e4r::lazyinit {
 Result<std::unique_ptr<Target>> Target::open(const std::string& path, Access access) {
   const ImageLocation place = place_of(path);
   E4R_TRY(std::unique_ptr<Target> file, FileTarget::open(place.file, access));
-  return behind_offset(std::move(file), place);
+  return target_from_offset(std::move(file), place);
 }
 
 // Compares without adding, because a sum could wrap around.

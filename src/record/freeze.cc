@@ -117,7 +117,7 @@ Status Freeze::start_guard() {
 }
 
 // Waits for the guard to report on FIFREEZE. Resumes a guard that was stopped.
-Status Freeze::hear_of_guard() {
+Status Freeze::wait_for_freeze() {
   while (!hears(line_.get(), most_ + std::chrono::seconds(1))) ::kill(guard_, SIGCONT);
   Outcome outcome;
   const ssize_t got = ::recv(line_.get(), &outcome, sizeof outcome, 0);
@@ -153,7 +153,7 @@ Result<Freeze> Freeze::begin(const std::string& mount_point, milliseconds most) 
   if (!out.frozen_.is_open()) return error("{}: {}", mount_point, errno_text(errno));
   ::syncfs(out.frozen_.get());  // starts writeback early, so that the freeze need not wait for it
   Status status = out.start_guard();
-  if (status.ok()) status = out.hear_of_guard();
+  if (status.ok()) status = out.wait_for_freeze();
   if (status.ok()) return out;
   out.frozen_ = Fd();  // nothing is frozen here
   out.line_ = Fd();
@@ -164,7 +164,7 @@ Result<Freeze> Freeze::begin(const std::string& mount_point, milliseconds most) 
 Error Freeze::too_long() const {
   return error(
       "{}: writers waited {:.3f} s, and {:.3f} s are allowed: allow more with --max-freeze", point_,
-      lasted().count(), std::chrono::duration<double>(most_).count());
+      waited().count(), std::chrono::duration<double>(most_).count());
 }
 
 Status Freeze::end() {

@@ -34,7 +34,7 @@ class Freeze {
   // meantime may then be from different moments.
   [[nodiscard]] Status end();
   // How long writers have waited so far; after end(), how long they waited altogether.
-  [[nodiscard]] std::chrono::duration<double> lasted() const {
+  [[nodiscard]] std::chrono::duration<double> waited() const {
     return (frozen_.is_open() ? Clock::now() : ended_) - began_;
   }
 
@@ -42,7 +42,7 @@ class Freeze {
   Freeze() = default;
   void swap(Freeze& other) noexcept;
   [[nodiscard]] Status start_guard();
-  [[nodiscard]] Status hear_of_guard();
+  [[nodiscard]] Status wait_for_freeze();
   [[nodiscard]] Error too_long() const;
   void wait_for_guard();
 

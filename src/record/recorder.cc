@@ -192,8 +192,8 @@ Result<KernelFiles> Recorder::stop(capture::EndFacts& facts) {
       files = read_kernel_files(volume_.device_name);
       const Status thawed = freeze->end();
       facts.quiet = thawed.ok();
-      if (!thawed.ok()) not_quiet(thawed.error());
-      facts.frozen_s = freeze->lasted().count();
+      if (!thawed.ok()) note_unfrozen_end(thawed.error());
+      facts.frozen_s = freeze->waited().count();
       return files;
     }
   }
@@ -202,7 +202,7 @@ Result<KernelFiles> Recorder::stop(capture::EndFacts& facts) {
   return files;
 }
 
-void Recorder::not_quiet(const Error& why) {
+void Recorder::note_unfrozen_end(const Error& why) {
   notes_.push_back(
       fmt::format("{}; so the kernel's files at the end do not show the moment of the last event",
                   why.message));
@@ -220,7 +220,7 @@ Result<std::optional<Freeze>> Recorder::freeze_while_reading(const std::string& 
   auto freeze = frozen.get();
   if (!status.ok()) return std::move(status).error();
   if (!freeze.ok()) {
-    not_quiet(freeze.error());
+    note_unfrozen_end(freeze.error());
     return std::optional<Freeze>();
   }
   return std::optional<Freeze>(*std::move(freeze));

@@ -84,7 +84,7 @@ class Recorder {
   Status write_start(const Start& start);
   [[nodiscard]] capture::StartFacts describe(const Start& start) const;
   Result<KernelFiles> stop(capture::EndFacts& facts);
-  void not_quiet(const Error& why);
+  void note_unfrozen_end(const Error& why);
   Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point);
   Status take_events(bool all);
 

@@ -35,7 +35,7 @@ Result<Start> take_frozen(const Volume& volume, Snapshot snapshot,
   }
   out.files = read_kernel_files(volume.device_name);
   E4R_CHECK(freeze.end());
-  out.frozen_s = freeze.lasted().count();
+  out.frozen_s = freeze.waited().count();
   if (copy) {
     E4R_TRY(out.image, capture::StartImage::read(copy->path()));
   }

@@ -214,7 +214,7 @@ Instance::~Instance() {
   static_cast<void>(destroy(instance_, to_string(name_)));
 }
 
-Result<std::vector<std::string>> put_back_stale() {
+Result<std::vector<std::string>> clean_up_stale() {
   E4R_TRY(const std::string place, instances_place());
   const Fd turn = take_turn();
   E4R_TRY(const auto known, known_instances(place));

@@ -65,7 +65,7 @@ class Instance {
 
 // Restores what recorders that no longer live have left: thaws their file systems, removes their
 // instances, and stops the counting that they started. Returns one line for each action.
-[[nodiscard]] Result<std::vector<std::string>> put_back_stale();
+[[nodiscard]] Result<std::vector<std::string>> clean_up_stale();
 
 struct TracerOptions {
   std::uint32_t dev = 0;  // the device to trace

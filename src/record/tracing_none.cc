@@ -23,7 +23,7 @@ Result<Instance> Instance::create(const std::string& /*device_name*/) {
 Instance::Instance(Instance&& other) noexcept = default;
 Instance::~Instance() = default;
 
-Result<std::vector<std::string>> put_back_stale() {
+Result<std::vector<std::string>> clean_up_stale() {
   return not_built();
 }
 

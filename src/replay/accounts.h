@@ -105,9 +105,9 @@ class Accounts {
     for (Account* account : asked_) account->asked(one);
   }
   [[nodiscard]] bool decided(const Decided& one) const {
-    bool goes_on = true;
-    for (Account* account : decided_) goes_on = account->decided(one) && goes_on;
-    return goes_on;
+    bool keeps_running = true;
+    for (Account* account : decided_) keeps_running = account->decided(one) && keeps_running;
+    return keeps_running;
   }
   void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) const {
     for (Account* account : placed_) account->placed(ino, file, extent);

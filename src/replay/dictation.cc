@@ -133,7 +133,7 @@ bool Dictation::confirms(const allocator::Decision& found) {
   return same;
 }
 
-allocator::Decision Dictation::judged(const allocator::Decision& decision) const {
+allocator::Decision Dictation::models_decision(const allocator::Decision& decision) const {
   if (!forced_) return decision;
   allocator::Decision own = decision;
   own.prealloc = own_.prealloc;

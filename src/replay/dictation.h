@@ -61,7 +61,7 @@ class Dictation : public allocator::Guide {
     return forced_ ? lagging_lists_ : std::nullopt;
   }
   // The model's decision before the recorded result replaced it.
-  [[nodiscard]] allocator::Decision judged(const allocator::Decision& decision) const;
+  [[nodiscard]] allocator::Decision models_decision(const allocator::Decision& decision) const;
 
  private:
   [[nodiscard]] bool fits(const allocator::Search& search,

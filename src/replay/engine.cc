@@ -297,7 +297,7 @@ void Engine::on_allocate(const Op& op) {
 
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
-  accounts_.asked(asking(op, request));
+  accounts_.asked(describe_request(op, request));
   return decider_->allocate(request, guide);
 }
 

@@ -146,7 +146,7 @@ class Engine {
 
   [[nodiscard]] allocator::Request request_of(const Op& op,
                                               const allocator::DecisionInputs& known) const;
-  [[nodiscard]] Asked asking(const Op& op, const allocator::Request& request) const {
+  [[nodiscard]] Asked describe_request(const Op& op, const allocator::Request& request) const {
     return {decisions(), op, request, *decider_};
   }
   // Makes one request to the allocator. note() counts it.

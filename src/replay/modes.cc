@@ -31,8 +31,8 @@ allocator::DecisionInputs Follow::shown_inputs(const Op& op, bool on_closing_cpu
 
 std::optional<bool> Follow::would_agree(const Op& op, bool on_closing_cpu) {
   Dictation dictation(op, model_.allocator(), spans_);
-  return model_.allocator().would_decide_so(request_of(op, shown_inputs(op, on_closing_cpu)),
-                                            dictation);
+  return model_.allocator().would_decide_as_dictated(
+      request_of(op, shown_inputs(op, on_closing_cpu)), dictation);
 }
 
 std::optional<bool> Follow::would_agree(const Op& op) {
@@ -51,8 +51,8 @@ void Follow::decide(const Op& op) {
   const allocator::Decision decision = allocate(op, request, &dictation);
   agreement_.conflicts += decision.conflicts;
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
-  const allocator::Decision own = dictation.judged(decision);
-  note({asking(op, request), decision, own, dictation.forced()});
+  const allocator::Decision own = dictation.models_decision(decision);
+  note({describe_request(op, request), decision, own, dictation.forced()});
   const auto lists = dictation.lagging_lists();
   if (lists && is_warm()) learn_order(op, own, *lists);
   (void)agreement_.count(op, own, dictation.forced());
@@ -145,7 +145,7 @@ void WhatIf::decide(const Op& op) {
 
 void WhatIf::note(const Op& op, const allocator::Request& request,
                   const allocator::Decision& decision, bool& first) {
-  Engine::note({asking(op, request), decision, decision, false, !first});
+  Engine::note({describe_request(op, request), decision, decision, false, !first});
   if (first) decided(op, decision);
   first = false;
 }
@@ -174,8 +174,8 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
 
 // Turns `request` into a request for the file blocks [at, end). Its goal continues the extent of
 // the file on their left.
-void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
-                   allocator::Request& request) const {
+void WhatIf::continue_file(const FileLayout& file, std::uint64_t at, std::uint64_t end,
+                           allocator::Request& request) const {
   request.logical = static_cast<std::uint32_t>(at);
   request.len = static_cast<std::uint32_t>(geometry().to_clusters(end - at));
   const FileExtent* left = file.left_of(at);
@@ -201,7 +201,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
       continue;
     }
     if (at != request.logical || !first)
-      go_on(file, at, std::max(asked_end, recorded_end), request);
+      continue_file(file, at, std::max(asked_end, recorded_end), request);
     // The replay may already have blocks to the right that the recorded kernel did not have yet.
     if (const FileExtent* right = file.right_of(at))
       request.len = static_cast<std::uint32_t>(

@@ -137,8 +137,8 @@ class WhatIf : public Engine {
             bool& first);
   void place_data(const Op& op, allocator::Request& request);
   void place_metadata(const Op& op, allocator::Request& request);
-  void go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
-             allocator::Request& request) const;
+  void continue_file(const FileLayout& file, std::uint64_t at, std::uint64_t end,
+                     allocator::Request& request) const;
   void translate_neighbours(const Op& op, allocator::Request& request) const;
   [[nodiscard]] bool refused_before(const Op& op) const;
 

@@ -128,7 +128,7 @@ Status OrderSearch::advance(const Op& op) {
     note_returned(op);
   }
   E4R_CHECK(asks(op) ? find_place(op) : Follow::advance(op));
-  return held_.empty() || !changes_space(op) ? Status() : place_what_agrees();
+  return held_.empty() || !changes_space(op) ? Status() : place_agreeing();
 }
 
 Status OrderSearch::end(const OpReader& ops) {
@@ -176,7 +176,7 @@ Status OrderSearch::place_held(std::size_t index, const Others& later) {
 }
 
 // Decides each held allocation that would now have its recorded outcome.
-Status OrderSearch::place_what_agrees() {
+Status OrderSearch::place_agreeing() {
   for (std::size_t i = 0; i < held_.size();) {
     Others later;
     if (!agrees(held_[i]) && (later = find_later(held_[i])).empty()) {
@@ -200,7 +200,7 @@ Status OrderSearch::place_closed(std::uint64_t event) {
     else if (const auto freed = find_commit(*found))
       E4R_CHECK(commit_before(*found, *freed));
     E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
-    E4R_CHECK(place_what_agrees());
+    E4R_CHECK(place_agreeing());
   }
 }
 

@@ -71,7 +71,7 @@ class OrderSearch final : public Follow {
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
   Status place_held(std::size_t index, const Others& later = {});
-  Status place_what_agrees();
+  Status place_agreeing();
   Status place_closed(std::uint64_t event);
   Status place(const Op& op, const Others& later = {});
   Status decide_before(const Op& op, const Others& later);

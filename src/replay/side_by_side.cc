@@ -35,7 +35,7 @@ Status do_all(Engine& engine, std::span<const Op> ops) {
 std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const> engines,
                                          const std::function<bool(const Engine&)>& wanted) {
   std::vector<LockstepEnd> ends(engines.size());
-  const auto for_those_that_go_on = [&](auto&& work) {
+  const auto for_each_running = [&](auto&& work) {
     for (std::size_t i = 0; i < engines.size(); ++i) {
       if (!ends[i].status.ok()) continue;
       const Stopwatch watch;
@@ -43,20 +43,20 @@ std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const>
       ends[i].seconds += watch.seconds();
     }
   };
-  const auto goes_on = [](const LockstepEnd& end) { return end.status.ok(); };
+  const auto is_running = [](const LockstepEnd& end) { return end.status.ok(); };
   std::vector<Op> some;
   some.reserve(kOpsAtOnce);
   do {
     if (Status failed = read_some(ops, some); !failed.ok()) {
-      for_those_that_go_on([&](Engine&) { return failed; });
+      for_each_running([&](Engine&) { return failed; });
       return ends;
     }
-    for_those_that_go_on([&](Engine& engine) -> Status {
+    for_each_running([&](Engine& engine) -> Status {
       if (wanted && !wanted(engine)) return error("stopped");
       return do_all(engine, some);
     });
-  } while (!some.empty() && std::ranges::any_of(ends, goes_on));
-  for_those_that_go_on([&](Engine& engine) { return engine.end(ops); });
+  } while (!some.empty() && std::ranges::any_of(ends, is_running));
+  for_each_running([&](Engine& engine) { return engine.end(ops); });
   return ends;
 }
 

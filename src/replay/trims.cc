@@ -22,7 +22,7 @@ struct Call {
   bool to_the_end = false;  // the last trim reached the end of its group
 };
 
-bool goes_on(const Call& call, const Op& op) {
+bool continues_call(const Call& call, const Op& op) {
   return call.to_the_end && op.group > call.group && op.start == 0;
 }
 
@@ -51,7 +51,7 @@ class Trims {
   void trim(const Op& op) {
     const auto [thread, first] = threads_.try_emplace(op.pid);
     Call& call = thread->second;
-    if (first || !goes_on(call, op)) {
+    if (first || !continues_call(call, op)) {
       call.number = static_cast<std::uint32_t>(shortest_.size());
       shortest_.push_back(least_);
     }

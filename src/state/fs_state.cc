@@ -275,7 +275,7 @@ void FsState::end_discards_in(std::uint32_t group, std::uint32_t start, std::uin
 }
 
 // Commits the transactions that freed clusters of the range, and all earlier ones.
-void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
+void FsState::commit_frees_in(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
   std::optional<std::uint64_t> newest;
   freed_.for_group(number, [&](const FreedList::Entry& e) {
     if (e.start < start + len && start < e.start + e.count)
@@ -300,7 +300,7 @@ bool FsState::is_preallocated(const Group& group, std::uint32_t start, std::uint
 }
 
 // Releases all preallocations that overlap the range, newest first.
-void FsState::clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len) {
+void FsState::release_overlapping(const Group& group, std::uint32_t start, std::uint32_t len) {
   std::vector<Prealloc*> there;
   (void)group.index.any_near(start, len, [&](Prealloc& pa) {
     const std::uint32_t base = pa.made_at + (pa.made_len - pa.len);
@@ -328,8 +328,8 @@ std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std
   Group& group = groups_[number];
   load(number);
   end_discards_in(number, start, len);
-  clear_the_way(group, start, len);
-  commit_what_lies_in(number, start, len);
+  release_overlapping(group, start, len);
+  commit_frees_in(number, start, len);
   const std::uint32_t end = start + len;
   if (!bitmap::all_clear(words(group), start, len)) {
     held.assign(words_for(len), 0);

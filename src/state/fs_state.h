@@ -275,8 +275,8 @@ class FsState {
   [[nodiscard]] std::span<Group> on_page_of(std::uint32_t number);
   void load_one(Group& group);
   void write_first_bitmap(Group& group);
-  void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
-  void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
+  void commit_frees_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+  void release_overlapping(const Group& group, std::uint32_t start, std::uint32_t len);
   [[nodiscard]] bool is_preallocated(const Group& group, std::uint32_t start,
                                      std::uint32_t len) const;
   [[nodiscard]] int largest_order_of(const Group& group) const;

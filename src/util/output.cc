@@ -115,7 +115,7 @@ Status check_identity(const OutputName& name, const OutputPlace& place) {
   const bool keeps_data = S_ISREG(place.st.st_mode) || S_ISFIFO(place.st.st_mode);
   if (place.is == OutputPlace::Is::absent || !keeps_data) return {};
   const FileId id = file_id(place.st);
-  if (const OutputName::Input* input = name.input_that_is(id))
+  if (const OutputName::Input* input = name.find_input(id))
     return input->path == name.path()
                ? error("{}: is read by the same command: give another name to write to",
                        name.path())
@@ -171,7 +171,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-const OutputName::Input* OutputName::input_that_is(const FileId& id) const {
+const OutputName::Input* OutputName::find_input(const FileId& id) const {
   if (inputs_ == nullptr) return nullptr;
   const auto found = std::ranges::find(*inputs_, id, &Input::id);
   return found == inputs_->end() ? nullptr : &*found;

@@ -74,7 +74,7 @@ class OutputName {
       : path_(std::move(path)), inputs_(std::move(inputs)) {}
   [[nodiscard]] const std::string& path() const { return path_; }
   // Returns the input that is the file with this identity, or null.
-  [[nodiscard]] const Input* input_that_is(const FileId& id) const;
+  [[nodiscard]] const Input* find_input(const FileId& id) const;
 
  private:
   std::string path_;

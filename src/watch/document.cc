@@ -155,11 +155,12 @@ std::string ReportLines::lines(const Report& report) {
     const auto& now = column.of(Window::start);
     if (!now) continue;
     Before& before = before_[column.name];
-    const bool goes_on = before.starts == report.starts && before.attempts == report.attempts &&
-                         before.outcome.elapsed_s < now->elapsed_s;
+    const bool same_start = before.starts == report.starts && before.attempts == report.attempts &&
+                            before.outcome.elapsed_s < now->elapsed_s;
     const results::Outcome shown =
-        goes_on ? outcome_between(before.outcome, *now, now->elapsed_s - before.outcome.elapsed_s)
-                : *now;
+        same_start
+            ? outcome_between(before.outcome, *now, now->elapsed_s - before.outcome.elapsed_s)
+            : *now;
     before = {*now, report.starts, report.attempts};
     out += fmt::format("{:<8}  {:<14}", report.time.substr(11, 8), column.name);
     for (const results::Row* row : figures_.rows())

@@ -34,9 +34,9 @@ void MetricsFile::write(std::string text) {
   changed_.notify_one();
 }
 
-std::optional<std::string> MetricsFile::trouble() {
+std::optional<std::string> MetricsFile::take_error() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(trouble_, std::nullopt);
+  return std::exchange(error_, std::nullopt);
 }
 
 Status MetricsFile::write_now(const std::string& text) const {
@@ -55,7 +55,7 @@ void MetricsFile::run() {
     lock.unlock();
     const Status status = write_now(text);
     lock.lock();
-    if (!status.ok() && !fails_) trouble_ = status.error().message;
+    if (!status.ok() && !fails_) error_ = status.error().message;
     fails_ = !status.ok();
   }
 }

@@ -27,7 +27,7 @@ class MetricsFile {
   // Queues the text for writing. It replaces a text that is still waiting.
   void write(std::string text);
   // Why the file could not be written. Reported once, until writing has succeeded again.
-  [[nodiscard]] std::optional<std::string> trouble();
+  [[nodiscard]] std::optional<std::string> take_error();
 
  private:
   explicit MetricsFile(std::string path) : path_(std::move(path)) {}
@@ -37,7 +37,7 @@ class MetricsFile {
   std::string path_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::optional<std::string> waiting_, trouble_;
+  std::optional<std::string> waiting_, error_;
   bool fails_ = false, ends_ = false;
   std::thread thread_;
 };

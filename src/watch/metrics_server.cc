@@ -136,7 +136,7 @@ class MetricsServer::Loop {
       if (polled[0].revents != 0) return;
       std::size_t i = 2;
       for (Connection& c : connections_)
-        if (polled[i++].revents != 0) c.over = !go_on(c);
+        if (polled[i++].revents != 0) c.over = !serve(c);
       const auto now = Steady::now();
       std::erase_if(connections_, [&](const Connection& c) { return c.over || now >= c.until; });
       if (polled[1].revents != 0) accept_all();
@@ -175,7 +175,7 @@ class MetricsServer::Loop {
   }
 
   // Returns false if the connection must be closed.
-  bool go_on(Connection& c) const {
+  bool serve(Connection& c) const {
     return c.sends ? send(c) : c.answer.body == nullptr ? read(c) : ignore(c);
   }
 

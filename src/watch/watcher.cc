@@ -123,7 +123,7 @@ void Watcher::end_follower() {
   pursuit_.reset();
 }
 
-void Watcher::begin_anew(Anew reason, const std::string& why) {
+void Watcher::take_new_start(Anew reason, const std::string& why) {
   ++anew_[static_cast<std::size_t>(reason)];
   notes_.push_back(why + "; taking a new start image");
   end_follower();
@@ -165,14 +165,14 @@ Status Watcher::pump() {
 // Checks that the follower is still running and that the backlog stays small.
 void Watcher::keep_up() {
   if (pursuit_->has_ended())
-    return begin_anew(pursuit_->events_were_lost() ? Anew::events_lost : Anew::failed,
-                      "lost track of the kernel: " + pursuit_->why());
+    return take_new_start(pursuit_->events_were_lost() ? Anew::events_lost : Anew::failed,
+                          "lost track of the kernel: " + pursuit_->why());
   const Backlog::State state = pursuit_->backlog().state();
   if (state.bytes >= kMostBytes)
-    return begin_anew(Anew::backlog_full,
-                      fmt::format("lost track of the kernel: {} of events were waiting",
-                                  format_size(state.bytes)));
-  if (behind_ns() <= kShedNs)
+    return take_new_start(Anew::backlog_full,
+                          fmt::format("lost track of the kernel: {} of events were waiting",
+                                      format_size(state.bytes)));
+  if (lag_ns() <= kShedNs)
     behind_since_.reset();
   else if (!behind_since_)
     behind_since_ = Steady::now();
@@ -185,7 +185,7 @@ void Watcher::keep_up() {
 }
 
 // How far the figures are behind the events; 0 if there are no figures yet.
-std::uint64_t Watcher::behind_ns() const {
+std::uint64_t Watcher::lag_ns() const {
   const auto follower = this->follower();
   if (follower == nullptr) return 0;
   const std::uint64_t until = pursuit_->backlog().state().until_ns;
@@ -202,9 +202,9 @@ Status Watcher::look_around() {
   lazy_init_.look();
   const std::vector<std::string> changes = volume_watch_->look();
   if (!changes.empty()) {
-    begin_anew(Anew::changed, fmt::format("{}: {}", options_.stream.target, changes.front()));
+    take_new_start(Anew::changed, fmt::format("{}: {}", options_.stream.target, changes.front()));
   } else if (decides_otherwise(record::noted_tunables(stream_->volume()), start_->noted_tunables)) {
-    begin_anew(Anew::changed, "tunables changed");
+    take_new_start(Anew::changed, "tunables changed");
   }
   return {};
 }
@@ -242,10 +242,10 @@ void Watcher::judge(const GroupsCheck& check) {
   std::ranges::set_intersection(check.differing, doubted_, std::back_inserter(twice));
   doubted_ = check.differing;
   if (!twice.empty())
-    return begin_anew(Anew::groups_differ,
-                      fmt::format("{} of {} groups differ from the kernel's: {}",
-                                  format_count(check.differing.size()),
-                                  format_count(check.compared), check.first));
+    return take_new_start(Anew::groups_differ,
+                          fmt::format("{} of {} groups differ from the kernel's: {}",
+                                      format_count(check.differing.size()),
+                                      format_count(check.compared), check.first));
   if (!doubted_.empty()) check_at_ = std::min(check_at_, Steady::now() + kSecondCheck);
 }
 
@@ -320,7 +320,7 @@ Report Watcher::describe() {
     out.attempts = pursuit_->attempts();
     out.events = state.added;
     out.backlog_bytes = state.bytes;
-    out.behind_s = static_cast<double>(behind_ns()) / 1e9;
+    out.behind_s = static_cast<double>(lag_ns()) / 1e9;
     if (const auto follower = pursuit_->follower()) out.picture = follower->picture();
   }
   if (incidents_) {

@@ -99,14 +99,14 @@ class Watcher {
   explicit Watcher(const WatchOptions& options) : options_(options) {}
   [[nodiscard]] Status begin();
   [[nodiscard]] Status take_start();
-  void begin_anew(Anew reason, const std::string& why);
+  void take_new_start(Anew reason, const std::string& why);
   void start_again();
   [[nodiscard]] Status look_around();
   void keep_up();
   void check_groups();
   void begin_check();
   void judge(const GroupsCheck& check);
-  [[nodiscard]] std::uint64_t behind_ns() const;
+  [[nodiscard]] std::uint64_t lag_ns() const;
   [[nodiscard]] Report describe();
   void look_for_incidents();
   // Null if the kernel can no longer be followed, or if the first attempt has not begun.

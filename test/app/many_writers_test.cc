@@ -40,12 +40,13 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   add(4, 1800, 2000);
   add(6, 1900, 1950);  // made before the previous request was answered
   add(7, 2300, 2400);
-  const Thinking out = thinking_of(rows);
+  const Thinking out = measure_thinking(rows);
   EXPECT_EQ(out.ns, (std::vector<std::uint64_t>{0, 0, 400, 100, 100, 0, 0, 300}));
   EXPECT_EQ(out.overlapping, 1u);
   EXPECT_EQ(out.tick_ns, 100u);
-  EXPECT_EQ(out.goes_on, (std::vector<bool>{false, false, true, true, false, false, true, true}));
-  EXPECT_TRUE(thinking_of({}).ns.size() == 1);
+  EXPECT_EQ(out.same_inode,
+            (std::vector<bool>{false, false, true, true, false, false, true, true}));
+  EXPECT_TRUE(measure_thinking({}).ns.size() == 1);
 }
 
 // The simulation of one writer must be as fast as the recorded writer, and many writers together
@@ -99,7 +100,7 @@ TEST(ManyWriters, APaceIsParsed) {
 TEST(ManyWriters, PausesHaveThePace) {
   Thinking thinking;
   thinking.ns.assign(3000, 1000);
-  thinking.goes_on.assign(3000, false);
+  thinking.same_inode.assign(3000, false);
   const auto mean = [](const std::vector<std::uint64_t>& pauses) {
     double sum = 0;
     for (const std::uint64_t ns : pauses) sum += static_cast<double>(ns);

@@ -198,7 +198,7 @@ std::string live(std::uint64_t seed, std::uint32_t steps) {
     if (!wrong.empty()) wrong += fmt::format(" (step {})", step);
   }
   if (wrong.empty()) work.delete_everything();
-  if (wrong.empty() && work.strays(rig.state) != 0) wrong = "clusters lost at the end";
+  if (wrong.empty() && work.count_strays(rig.state) != 0) wrong = "clusters lost at the end";
   return wrong.empty() ? wrong : fmt::format("policy {}: {}", policy.name, wrong);
 }
 

@@ -67,7 +67,7 @@ TEST_F(Dictated, WhatTheModelWouldHaveChosenIsKept) {
   const allocator::Decision d = rig->allocator.allocate(r, &dictation);
   EXPECT_TRUE(dictation.forced());
   EXPECT_EQ(d.result.group, 9u);
-  const allocator::Decision own = dictation.judged(d);
+  const allocator::Decision own = dictation.models_decision(d);
   EXPECT_EQ(own.result.group, 3u);
   EXPECT_EQ(own.result.start, 100u);
   EXPECT_FALSE(own.prealloc);
@@ -86,8 +86,8 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   EXPECT_TRUE(d.prealloc);
   EXPECT_TRUE(dictation.forced());
   EXPECT_EQ(d.inputs.mode, allocator::Mode::group) << "the inode has none that explains it";
-  EXPECT_FALSE(dictation.judged(d).prealloc);
-  EXPECT_EQ(dictation.judged(d).result.len, 0u);
+  EXPECT_FALSE(dictation.models_decision(d).prealloc);
+  EXPECT_EQ(dictation.models_decision(d).result.len, 0u);
 }
 
 // Each group in `locked` and `others` could serve the request. Other CPUs hold the locks of the

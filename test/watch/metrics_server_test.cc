@@ -212,22 +212,22 @@ TEST(MetricsFile, NeedsADirectoryFirst) {
   EXPECT_FALSE(MetricsFile::open("/dev/stdout").ok());
 }
 
-TEST(MetricsFile, TellsTroubleOnce) {
+TEST(MetricsFile, ReportsAnErrorOnce) {
   const test::TempDir dir;
   std::filesystem::create_directory(dir.file("a"));
   const auto file = *MetricsFile::open(dir.file("a/e4replay.prom"));
   std::filesystem::remove(dir.file("a"));
   constexpr std::chrono::milliseconds kStep{5};
-  std::optional<std::string> trouble;
+  std::optional<std::string> failure;
   file->write("one\n");
-  while (!(trouble = file->trouble())) std::this_thread::sleep_for(kStep);
-  EXPECT_NE(trouble->find("a/e4replay.prom"), std::string::npos) << *trouble;
+  while (!(failure = file->take_error())) std::this_thread::sleep_for(kStep);
+  EXPECT_NE(failure->find("a/e4replay.prom"), std::string::npos) << *failure;
   file->write("two\n");
   file->write("three\n");
   std::filesystem::create_directory(dir.file("a"));
   file->write("four\n");
   EXPECT_EQ(eventually(dir.file("a/e4replay.prom"), "four\n"), "four\n");
-  EXPECT_FALSE(file->trouble());
+  EXPECT_FALSE(file->take_error());
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ void add_end(Lines& lines, const capture::Capture& capture) {
   const capture::EndFacts* end = capture.end();
   if (end == nullptr) {
     lines.add("end", "{}",
-              capture.being_recorded() ? "not yet: it is still being recorded"
-                                       : "missing: the file is truncated");
+              capture.is_being_recorded() ? "not yet: it is still being recorded"
+                                          : "missing: the file is truncated");
     return;
   }
   if (!end->time.empty())
@@ -118,7 +118,7 @@ std::string info_json(const capture::Capture& capture) {
   json::object out = {{"schema", "e4replay-info/1"},
                       {"start", json::parse(to_json(capture.start()), ec)},
                       {"cut_short", capture.cut_short()},
-                      {"being_recorded", capture.being_recorded()}};
+                      {"being_recorded", capture.is_being_recorded()}};
   if (capture.end() != nullptr) out["end"] = json::parse(to_json(*capture.end()), ec);
   json::object texts;
   for (const auto& [name, text] : capture.texts())

@@ -66,7 +66,7 @@ Status parse(Options& o) {
 }
 
 Result<int> clean() {
-  E4R_TRY(const auto done, record::put_back_stale());
+  E4R_TRY(const auto done, record::clean_up_stale());
   for (const std::string& line : done) print_line("{}", line);
   if (done.empty()) print_line("nothing was left behind");
   return kDone;

@@ -18,7 +18,7 @@ Result<std::unique_ptr<WatchMetrics>> WatchMetrics::open(
 void WatchMetrics::take(watch::Report& report) {
   show(report);
   if (file_ == nullptr) return;
-  if (const auto trouble = file_->trouble()) report.notes.push_back("metrics: " + *trouble);
+  if (const auto failure = file_->take_error()) report.notes.push_back("metrics: " + *failure);
 }
 
 void WatchMetrics::end(watch::Report& report) {

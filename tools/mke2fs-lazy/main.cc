@@ -169,7 +169,7 @@ Result<std::unique_ptr<Target>> open_made(const MkfsOptions& options, const Undo
         "mke2fs has made the undo file {}, and libext2fs cannot continue one at an offset: the "
         "tables were left alone, and the kernel or tune2fs-lazy finish will zero them",
         *file);
-  return lazyinit::go_on_with_undo(std::move(target), *file);
+  return lazyinit::continue_undo(std::move(target), *file);
 }
 
 Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock,

@@ -60,7 +60,7 @@ Status change_metadata_csum(const ImageOptions& options, const std::string& feat
   E4R_TRY(const auto target, open_target(options, lock));
   E4R_CHECK(lazyinit::keep_flags(*target, flagged));
   E4R_CHECK(lazyinit::renew_orphan_checksums(*target));
-  E4R_TRY(const bool wants_check, lazyinit::unclean(*target));
+  E4R_TRY(const bool wants_check, lazyinit::needs_check(*target));
   if (wants_check)
     return error(
         "{}: tune2fs -O {} is done and requires a check before this command can continue: run "

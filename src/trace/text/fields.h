@@ -367,7 +367,7 @@ struct Body {
         return fail(c, word, "has an invalid value");
     }
     std::size_t at = 0;
-    (((seen >> at++ & 1) == 0 ? say_lacking<Fields>(c) : void()), ...);
+    (((seen >> at++ & 1) == 0 ? note_lacking<Fields>(c) : void()), ...);
     for (std::size_t i = 0; i < sizeof...(Fields); ++i)
       if (kRequired[i] && (seen >> i & 1) == 0) return fail(c, kKeys[i], "is missing");
     unknown_fields(c, e) += strangers;
@@ -413,7 +413,7 @@ struct Body {
     if constexpr (!Field::required) {
       s.spaces();
       if (s.at_end()) {
-        say_lacking<Field>(c);
+        note_lacking<Field>(c);
         return true;
       }
       return s.literal(Field::key) && s.ch(' ') && Field::read(s, e, c);
@@ -426,7 +426,7 @@ struct Body {
 
   // Notes the absence of an optional field if the absence limits the kernel's release.
   template <class Field>
-  static void say_lacking(BodyContext& c) {
+  static void note_lacking(BodyContext& c) {
     if constexpr (requires { Field::lacks(c); }) Field::lacks(c);
   }
 
@@ -434,7 +434,7 @@ struct Body {
   static bool take_field(Record& r, Event& e, BodyContext& c) {
     const bool there = r.has(0);
     const bool good = !there || Field::take(r, e, c);
-    if (!there) say_lacking<Field>(c);
+    if (!there) note_lacking<Field>(c);
     r.skip(Field::names.size());
     return good;
   }
