@@ -57,7 +57,7 @@ inline constexpr std::uint64_t kLatestGoal = UINT64_MAX;
 // -1.
 inline constexpr std::uint32_t kNoStart = UINT32_MAX;
 
-// One allocation request on its way through the ladder (struct ext4_allocation_context).
+// One allocation request and its progress through the ladder (struct ext4_allocation_context).
 struct Search {
   enum class Status : std::uint8_t { going, found, stopped };
   struct Fault {

@@ -29,7 +29,7 @@ struct RecorderOptions {
   std::size_t buffer_kb = 4096;
   std::chrono::milliseconds max_freeze{2000};
   // Also record file sizes and open writers (InputReader), and the order in which allocations and
-  // commits took effect (Probes), as far as the kernel lets.
+  // commits took effect (Probes), as far as the kernel allows.
   bool full = false;
   bool settle = false;  // first drop inodes from the cache, and with them their preallocations
   std::string command;  // the command that will run, as a fact of the capture

@@ -430,8 +430,9 @@ void OpStream::on_new_pa(const Event& event) {
   if (op != nullptr && !op->marked) (void)move_here(event.pid);
 }
 
-// A thread that is not allocating and frees clusters while a commit is in progress is the commit's
-// own thread, or frees clusters that no transaction holds back. The model tells them apart.
+// If a thread that is not allocating frees clusters while a commit is in progress, it is the
+// commit's own thread, or no transaction holds these clusters back. The model tells the two cases
+// apart.
 void OpStream::on_mark_freed(const Event& event) {
   if (committing_.empty() || open_op(event.pid) != nullptr) return;
   Op& op = push(Op::Kind::returned, event);

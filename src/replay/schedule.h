@@ -45,8 +45,8 @@ class CommitProgress {
   std::vector<Commit> commits_;
 };
 
-// The places of overlapping operations of a trace that took effect in another order than that of
-// OpStream. OrderSearch finds them. They are valid for every replay of the trace.
+// The places of overlapping operations of a trace that took effect in an order other than
+// OpStream's. OrderSearch finds them. They are valid for every replay of the trace.
 class Schedule {
  public:
   Schedule() = default;

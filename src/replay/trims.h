@@ -24,9 +24,9 @@ struct RecordedTrim {
 // operation minus 1. A trim belongs to the same call as the thread's previous one if its group is
 // later and both groups are trimmed whole. If the trace has no ext4_discard_blocks, every run
 // counts as long enough. `warm` says that the file system had been mounted before the trace. A
-// group of such a file system may have been trimmed before the trace. This is assumed if its first
-// trim discards nothing and the trace has freed no clusters in it before. Then none of its runs
-// counts as long enough.
+// group of such a file system may have been trimmed before the trace. This is assumed if the first
+// trim of the group discards nothing and the trace has freed no clusters in the group before. Then
+// none of the group's runs counts as long enough.
 [[nodiscard]] Result<std::vector<RecordedTrim>> recorded_trims(trace::EventSource& events,
                                                                const Geometry& geometry,
                                                                bool discards_recorded, bool warm);

@@ -12,7 +12,7 @@
 
 namespace e4r::shrinker {
 
-// Counts comparisons, and those in which nothing differed.
+// Counts all comparisons, and the ones without a difference.
 struct Compared {
   std::uint64_t all = 0;
   std::uint64_t same = 0;

@@ -30,7 +30,8 @@ inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 // Parses a decimal number of at most 64 bits, with nothing before or after it.
 [[nodiscard]] Result<std::uint64_t> parse_u64(std::string_view text);
 
-// Formats a size: "512 B", "4.0 KiB", "1.5 GiB". It has one digit after the point from KiB up.
+// Formats a size: "512 B", "4.0 KiB", "1.5 GiB". From KiB up, it has one digit after the decimal
+// point.
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
 
 // Formats a time: "2026-01-31T23:59:59Z".

@@ -44,7 +44,7 @@ class MetricsServer {
  public:
   static constexpr std::size_t kMost = 32;
 
-  // The Error says why the address cannot be listened on.
+  // The Error says why the server cannot listen on the address.
   [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> open(const ListenAddress& address);
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;

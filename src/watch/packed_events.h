@@ -14,7 +14,7 @@ namespace e4r::watch {
 
 // Successive events, packed into few bytes each.
 struct EventBlock {
-  // The largest number of events in a block. A block needs some hundred bytes in addition to its
+  // The largest number of events in a block. A block needs about a hundred bytes in addition to its
   // events.
   static constexpr std::size_t kMost = 1024;
   std::vector<std::uint8_t> bytes;

@@ -25,7 +25,7 @@ namespace {
 // over.
 constexpr std::uint64_t kShedBytes = 64 << 20, kMostBytes = 256 << 20;
 constexpr std::uint64_t kShedNs = 5'000'000'000;
-constexpr std::chrono::seconds kPatience{30};  // how long the figures may be kShedNs behind
+constexpr std::chrono::seconds kPatience{30};  // how long a lag of kShedNs is tolerated
 constexpr std::chrono::seconds kLookEvery{1}, kSecondCheck{2}, kLongestPause{60};
 
 std::string running_release() {

@@ -150,8 +150,8 @@ TEST(Discards, TheLastRunStaysInUseUntilTheNextCall) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// An allocation in a discarded range shows that the range had become free again. So does a free in
-// the range, but only a wrong trace contains such a free.
+// An allocation in a discarded range shows that the range had become free again. A free in the
+// range shows this, too, but only a wrong trace contains such a free.
 TEST(Discards, WhatShowsThatARangeWasGivenBack) {
   Mounted fs;
   fs.take(0, 100, 100);

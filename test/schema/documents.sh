@@ -67,7 +67,8 @@ write replay discard "$e4replay" replay churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
 write verify discard "$e4replay" verify churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
-# A free-running replay sends other discards than the kernel. So only its document must name discards as not modelled.
+# The discards of a free-running replay differ from the kernel's. So only its document must name discards as not
+# modelled.
 for kind in replay verify; do
     python3 -c 'import json, sys; print(*json.load(sys.stdin)["not_modelled"])' <"$out/$kind/discard.json"
 done | diff - <(printf 'discard\n\n')

@@ -141,8 +141,8 @@ function drawCriteria() {
   });
 }
 
-// ---- Cost in the course of the trace: a line shows the mean of each part of the trace, and a separate
-// mark its most expensive request.
+// ---- Cost over the trace: a line shows the mean of each part of the trace, and a separate mark
+// its most expensive request.
 
 const kParts = 48;
 
@@ -187,7 +187,8 @@ function costLines(cost, parts, series, place, scale) {
                    'stroke-dasharray': kDashes[(series - 1) % 4], fill: 'none'}));
 }
 
-// The areas that show figures on hovering: one for each part of the trace, for all policies together.
+// The areas that show figures when the pointer is on them: one for each part of the trace, for all
+// policies together.
 function costItem(all, i, place, base) {
   const {from, to} = all[0][i];
   const title = `decisions ${count(from + 1)} to ${count(to)}: ` + all.map((parts, s) =>

@@ -17,7 +17,7 @@ function sameCourse(one, other) {
   const [a, b] = pairs.find((pair) => pair[0] !== 0) || [1, 1];
   return pairs.every(([x, y]) => Math.abs(x * b - y * a) <= 1e-3 * Math.abs(x * b));
 }
-// The second plot shows a different figure than the first one.
+// The second plot and the first one show different figures.
 const seconds = ['files/avg_extents', 'steps_per_request'].map(figureOf).filter(Boolean);
 state.b = [...seconds, ...figures].find((figure) => !sameCourse(state.a, figure)) || figures[1];
 
