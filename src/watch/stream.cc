@@ -63,7 +63,7 @@ Result<std::unique_ptr<LiveStart>> Stream::start() {
   E4R_CHECK(tracer_->off());
   E4R_CHECK(tracer_->read(true, [](std::span<trace::Event>) { return Status(); }));
   volume_.mount = record::find_mount(volume_.dev);
-  if (!volume_.mount) return error("{}: is not mounted any more", options_.target);
+  if (!volume_.mount) return error("{}: is no longer mounted", options_.target);
   E4R_TRY(const record::Start from,
           record::take_start(volume_, record::Snapshot::freeze, options_.max_freeze, *tracer_));
   auto out = std::make_unique<LiveStart>();

@@ -71,7 +71,7 @@ for name in $(names); do
     # step_costs cannot handle the second writer in fill-4k-enospc.
     [ "$name" != fill-4k-enospc ] || continue
     "$step_costs" "$kernel" $model "$image,$trace" >"$log" ||
-        { cat "$log"; die "$name: the model locks other groups than the code"; }
+        { cat "$log"; die "$name: the model and the code lock different groups"; }
     sed -n "s/.*requests lock/$name: &/p" "$log"
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"

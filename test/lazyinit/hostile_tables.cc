@@ -296,7 +296,7 @@ struct Kept {
 // Checks that a command that reports success has done its work. Returns the fault, or "".
 std::string judge_end(TableCommand command, Target& target) {
   const auto tables = Tables::open(target, Target::Access::write);
-  if (!tables.ok()) return "cannot be opened any more: " + tables.error().message;
+  if (!tables.ok()) return "can no longer be opened: " + tables.error().message;
   const auto inventory = lazyinit::take_inventory((*tables)->tables());
   if (command == TableCommand::finish && inventory.zeroed != inventory.groups)
     return "groups are left after finish";
@@ -308,7 +308,7 @@ std::string judge_end(TableCommand command, Target& target) {
     return "unused inodes are left after disable";
   if (command != TableCommand::finish && command != TableCommand::verify) return {};
   const auto verified = lazyinit::verify_tables(target, **tables, (*tables)->tables(), 1);
-  if (!verified.ok()) return "cannot be verified any more";
+  if (!verified.ok()) return "can no longer be verified";
   if (command == TableCommand::verify && !verified->lies.empty())
     return "lies are left after verify";
   return {};

@@ -32,7 +32,7 @@ for kib in 64 32768; do
     await "$E4R_RUN/is-cut" 10
     within 10 held $writer || { say "the writer ($kib KiB) is not held" && exit 1; }
     sleep 1
-    held $writer || { say "the writer ($kib KiB) is not held any more, without a network" && exit 1; }
+    held $writer || { say "the writer ($kib KiB) is no longer held without a network" && exit 1; }
     began=$(date +%s%N)
     kill -KILL $writer
     within 5 let_go $writer || { say "the writer ($kib KiB) cannot be killed" && exit 1; }
