@@ -51,7 +51,7 @@ class Files:
         self.write(slot, self.size[slot], count)
 
     def close(self, slot):
-        """Gives back what was allocated behind the end."""
+        """Gives back the blocks that were allocated after the end."""
         end = -(-self.size[slot] // BLOCK) * BLOCK
         if self.space[slot] > end:
             print("p", slot, end, self.space[slot] - end)
@@ -150,7 +150,7 @@ def torrents(files, days, rng):
 
 
 def database(files, days, rng):
-    """30 tables, partitioned by week: 30 files grow at a time, by some 100 KiB between two checkpoints, and old
+    """30 tables, partitioned by week: 30 files grow at a time, by about 100 KiB between two checkpoints, and old
     partitions are dropped at 60 % of the room. Each night a dump is written, 4 % of the room; the oldest dump goes when
     there is no room. Sorts write temporary files. All is written about 16 times a year."""
     weights = [rng.lognormvariate(0, 0.8) for _ in range(30)]

@@ -37,7 +37,7 @@ class GroupPlacer {
     needs_first_ = exact_first;
   }
 
-  // Returns whether all chunks found places.
+  // Returns whether all chunks were placed.
   bool place() {
     if (needs_first_ && !first_order_) return false;
     if (first_order_ && !take(line_.first_free, *first_order_)) return false;
