@@ -113,7 +113,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
     out.inputs.size = set_goal(request, search);
     search_space(request, search, pa);
     out.inputs.passed_over = search.passed_over;
-    out.inputs.goes_on_from = search.continues_from;
+    out.inputs.continues_from = search.continues_from;
     out.inputs.loses_best = search.loses_best;
   }
   load_reclaimed();
@@ -322,7 +322,7 @@ void Allocator::search_guided(Search& search) {
 void Allocator::read_stream(const Request& request, Search& search) const {
   if ((search.flags & mb::stream_alloc) == 0) return;
   search.continues_from = search.guide == nullptr
-                              ? request.inputs.goes_on_from
+                              ? request.inputs.continues_from
                               : search.guide->continues_from(streams_, request.ino);
 }
 

@@ -41,7 +41,7 @@ struct DecisionInputs {
   PassedOver passed_over = {};  // GroupRules::tries_lock
   // For a stream: the request whose search set the stream goal that this request read
   // (Search::continues_from). Another search may have moved the goal since then.
-  std::uint64_t goes_on_from = kLatestGoal;
+  std::uint64_t continues_from = kLatestGoal;
 };
 
 // An allocation request as the allocator receives it (struct ext4_allocation_request). `len` is in

@@ -295,10 +295,10 @@ void KernelDecider::fill_race(const allocator::Request& request, e4r_op& op) con
   for (std::uint32_t lock = 0; request.held != nullptr && lock < E4R_GROUP_LOCKS; ++lock)
     op.held[lock / 64] |= std::uint64_t{request.held->test(lock)} << (lock % 64);
   // The kernel's own state has the latest goal, unless that goal is from before the trace.
-  const bool latest = known.goes_on_from == allocator::kLatestGoal;
+  const bool latest = known.continues_from == allocator::kLatestGoal;
   if (latest && options_.planted.streams.empty()) return;
   streams_.for_each(request.ino, [&](const allocator::StreamGoals::Goal& goal) {
-    const bool wanted = goal.request == (latest ? 0 : known.goes_on_from);
+    const bool wanted = goal.request == (latest ? 0 : known.continues_from);
     if (wanted) {
       op.other_stream_goal = 1;
       op.stream_group = goal.group;

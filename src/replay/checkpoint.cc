@@ -101,7 +101,7 @@ void keep_groups(FsState& state, Checkpoint& out) {
 }
 
 // Keeps the stream goals that a request at this moment may find: all goals except those that
-// another search has certainly replaced (Dictation::goes_on_from).
+// another search has certainly replaced (Dictation::continues_from).
 void keep_streams(const StreamGoals& goals, const Spans& spans, Checkpoint& out) {
   out.streams.resize(goals.streams());
   for (std::size_t stream = 0; stream < goals.streams(); ++stream) {

@@ -310,7 +310,7 @@ TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
     EXPECT_EQ((*kernel)->counters().groups_left, 3u);
     asked.held = nullptr;
     asked.inputs = {};
-    asked.inputs.goes_on_from = 1;  // the second search had not ended yet
+    asked.inputs.continues_from = 1;  // the second search had not ended yet
     ask(3, 13);
   }
   EXPECT_NE(kept_consoles().find("inode 13: locked, stream goal 0/77\n"

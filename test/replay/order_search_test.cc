@@ -139,7 +139,7 @@ class Writers {
   }
   void decide(Writer& writer) {
     allocator::Request request = writer.open->request;
-    if (rng_.below(2) == 0) request.inputs.goes_on_from = writer.goal_when_asked;
+    if (rng_.below(2) == 0) request.inputs.continues_from = writer.goal_when_asked;
     writer.made = model_->allocate(request, nullptr);
     ASSERT_TRUE(writer.made->success);
     if (probed_) trace_.add_mark_used(writer.thread, writer.made->result);
