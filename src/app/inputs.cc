@@ -214,8 +214,20 @@ Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
                    groups.error().message);
     shown = *std::move(groups);
   }
-  return replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown,
-                                   inputs.recorded.mb_stream_req);
+  std::optional<replay::Checkpoint> memory;
+  if (const std::string* text = inputs.capture->text(capture::text_name::kStartMemory)) {
+    auto parsed = replay::Checkpoint::parse(*text);
+    if (!parsed.ok())
+      return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartMemory,
+                   parsed.error().message);
+    memory = *std::move(parsed);
+  }
+  auto out = replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown,
+                                       inputs.recorded.mb_stream_req, memory ? &*memory : nullptr);
+  if (!out.ok() && memory)
+    return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartMemory,
+                 out.error().message);
+  return out;
 }
 
 }  // namespace

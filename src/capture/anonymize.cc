@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/anonymize.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -50,6 +51,24 @@ std::uint64_t Anonymizer::inode(std::uint64_t ino) {
   const std::uint64_t other = from.used < from.numbers.size() ? from.numbers[from.used++] : ino;
   inodes_.emplace(ino, other);
   return other;
+}
+
+std::string Anonymizer::start_memory(std::string_view text) {
+  constexpr std::string_view kOfInode = "of-inode ";
+  std::istringstream lines{std::string(text)};
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kOfInode)) {
+      std::istringstream words(line.substr(kOfInode.size()));
+      std::uint64_t ino = 0;
+      std::string rest;
+      words >> ino;
+      std::getline(words, rest);
+      line = fmt::format("{}{}{}", kOfInode, inode(ino), rest);
+    }
+    out += line + '\n';
+  }
+  return out;
 }
 
 void Anonymizer::apply(trace::Event& event) {

@@ -33,6 +33,8 @@ class Anonymizer {
 
   // Call this for each event, in trace order.
   void apply(trace::Event& event);
+  // Returns start/memory (docs/capture-format.md) with the new inode numbers.
+  [[nodiscard]] std::string start_memory(std::string_view text);
 
  private:
   [[nodiscard]] std::uint64_t inode(std::uint64_t ino);

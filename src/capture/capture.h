@@ -80,6 +80,7 @@ namespace text_name {
 inline constexpr std::string_view kStart = "start.json";
 inline constexpr std::string_view kEnd = "end.json";
 inline constexpr std::string_view kCheckpoint = "start/checkpoint";
+inline constexpr std::string_view kStartMemory = "start/memory";
 inline constexpr std::string_view kTunables = "tunables";
 inline constexpr std::string_view kStartGroups = "start/mb_groups";
 inline constexpr std::string_view kStartStats = "start/mb_stats";

@@ -162,6 +162,11 @@ Status Recorder::write_start(const Start& start) {
   facts_ = describe(start);
   E4R_CHECK(writer_->start(facts_));
   for (const auto& [name, text] : start.files) E4R_CHECK(writer_->text("start/" + name, text));
+  if (start.memory.ok())
+    E4R_CHECK(writer_->text(capture::text_name::kStartMemory, *start.memory));
+  else if (volume_.mount)
+    notes_.push_back("preallocations from before the recording must be deduced: " +
+                     start.memory.error().message);
   E4R_CHECK(writer_->text(capture::text_name::kTunables, noted_tunables(volume_)));
   if (!start.image) return {};
   image_bytes_ = start.image->bytes();

@@ -9,6 +9,7 @@
 
 #include "record/freeze.h"
 #include "record/kernel_files.h"
+#include "record/memory_reader.h"
 #include "trace/event.h"
 
 namespace e4r::record {
@@ -24,6 +25,7 @@ Result<Start> take_frozen(const Volume& volume, Snapshot snapshot,
                           std::chrono::milliseconds max_freeze, Tracer& tracer) {
   if (snapshot == Snapshot::freeze) capture::StartImage::warm(volume.device_path);
   static_cast<void>(read_kernel_files(volume.device_name));  // makes the kernel load the buddies
+  const Result<ReadMemory> read_memory = load_memory_reader(volume.dev);
   Start out;
   E4R_TRY(Freeze freeze, Freeze::begin(volume.mount->point, max_freeze));
   E4R_CHECK(tracer.on());
@@ -34,6 +36,10 @@ Result<Start> take_frozen(const Volume& volume, Snapshot snapshot,
     E4R_TRY(out.image, capture::StartImage::read(volume.device_path));
   }
   out.files = read_kernel_files(volume.device_name);
+  if (read_memory.ok())
+    out.memory = (*read_memory)(volume.mount->point);
+  else
+    out.memory = read_memory.error();
   E4R_CHECK(freeze.end());
   out.frozen_s = freeze.waited().count();
   if (copy) {

@@ -33,6 +33,8 @@ using KernelFiles = std::map<std::string, std::string>;  // see read_kernel_file
 struct Start {
   std::optional<capture::StartImage> image;
   KernelFiles files;
+  // What the file system held only in memory (load_memory_reader), if it was frozen.
+  Result<std::string> memory = error("the file system was not frozen");
   double frozen_s = 0;  // how long writers waited
 };
 

@@ -550,6 +550,32 @@ std::unique_ptr<allocator::Model> make_model(const state::Source& source,
   return model;
 }
 
+namespace {
+
+// Takes the preallocations and stream goals that were read from the kernel's memory.
+Status read_memory(const state::Source& source, const Checkpoint& memory, WarmStart& out) {
+  const Geometry& geometry = source.geometry;
+  allocator::Planted planted = memory.planted();
+  std::uint64_t clusters = 0;
+  for (const PlantedPrealloc& pa : planted.preallocs) {
+    if (pa.len == 0 || !geometry.holds(pa.group, static_cast<std::int64_t>(pa.start), pa.len))
+      return error("the preallocation at cluster {} of group {} does not exist in the start image",
+                   pa.start, pa.group);
+    bitmap::for_each_clear_run(
+        source.groups[pa.group].words, pa.start, pa.start + pa.len,
+        [&](std::uint32_t start, std::uint32_t end) { clusters += end - start; });
+  }
+  for (const allocator::PlantedStreamGoal& goal : planted.streams)
+    if (!geometry.holds(goal.group, static_cast<std::int64_t>(goal.start), 1))
+      return error("the goal of stream {} does not exist in the start image", goal.ino);
+  out.read_from_memory = clusters;
+  out.preallocs = std::move(planted.preallocs);
+  out.streams = std::move(planted.streams);
+  return {};
+}
+
+}  // namespace
+
 void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group_count) {
   precedences += learnt.size();
   if (checkpoint != nullptr) {
@@ -566,7 +592,7 @@ void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group
 
 Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSource& events,
                                     const std::vector<state::MbGroup>& groups,
-                                    std::uint64_t stream_req) {
+                                    std::uint64_t stream_req, const Checkpoint* memory) {
   Evidence evidence(source, stream_req);
   for (;;) {
     E4R_TRY(const auto batch, events.next());
@@ -574,9 +600,13 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
     for (const Event& e : batch) evidence.see(e);
   }
   WarmStart out;
-  out.shown_by_trace = evidence.shown();
-  out.preallocs = evidence.take_preallocs();
-  out.streams = evidence.take_streams();
+  if (memory != nullptr) {
+    E4R_CHECK(read_memory(source, *memory, out));
+  } else {
+    out.shown_by_trace = evidence.shown();
+    out.preallocs = evidence.take_preallocs();
+    out.streams = evidence.take_streams();
+  }
   out.groups = groups;
   std::unordered_map<std::uint32_t, std::vector<PlantedPrealloc*>> of_group;
   for (PlantedPrealloc& pa : out.preallocs) of_group[pa.group].push_back(&pa);
@@ -585,7 +615,8 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
     const std::vector<PlantedPrealloc*>& known = of_group[shown.number];
     const auto words = words_with(source, shown.number, known);
     const FreeEvidence free = evidence.evidence_of(shown.number);
-    Rests rests(source.geometry, words, free.known_free, known);
+    Rests rests(source.geometry, words, free.known_free,
+                memory == nullptr ? known : std::vector<PlantedPrealloc*>());
     HiddenRuns hidden = find_hidden_runs(source.geometry, rests.words(), shown, free);
     if (hidden.explained) {
       out.found_by_counters += rests.take();

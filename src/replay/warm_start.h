@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "allocator/planted.h"
@@ -60,8 +61,9 @@ struct WarmStart {
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 
   // Numbers of clusters in preallocations from before the trace, by how their positions were found:
-  // the trace uses or releases them; only the counters of mb_groups show them; the position is
-  // unknown.
+  // the recorder read them from the kernel's memory; the trace uses or releases them; only the
+  // counters of mb_groups show them; the position is unknown.
+  std::optional<std::uint64_t> read_from_memory;  // nothing if the recorder read no memory
   std::uint64_t shown_by_trace = 0;
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;
@@ -87,10 +89,13 @@ struct WarmStart {
 // preallocation are in use on disk. So the rest of a preallocation lies at the beginning or at the
 // end of a run of clusters that are free on disk, unless the file was deleted (hidden_runs.h).
 // `stream_req` is the recorded kernel's mb_stream_req in blocks; a file of at most this size takes
-// blocks from a CPU's preallocations.
+// blocks from a CPU's preallocations. `memory` has the preallocations and stream goals that the
+// recorder read from the kernel's memory, or is null. If it is given, the events show nothing more.
+// The Error says what in `memory` does not fit the start image.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
                                                   const std::vector<state::MbGroup>& groups,
-                                                  std::uint64_t stream_req);
+                                                  std::uint64_t stream_req,
+                                                  const Checkpoint* memory = nullptr);
 
 }  // namespace e4r::replay

@@ -53,6 +53,7 @@ json::object warm_json(const replay::WarmStart& warm) {
                       {"clusters_not_found", warm.not_found},
                       {"groups_not_explained", warm.groups_not_explained},
                       {"list_order_decisions", warm.precedences}};
+  if (warm.read_from_memory) out["clusters_read_from_memory"] = *warm.read_from_memory;
   if (warm.checkpoint != nullptr) out["checkpoint"] = true;
   return out;
 }

@@ -25,9 +25,9 @@ std::string warm_start(const ReplayReport& report) {
         "wait for a commit\n",
         format_count(w.checkpoint->preallocs.size()), format_count(w.checkpoint->freed.size()));
   std::string out = fmt::format(
-      "start  mounted before, with {} clusters preallocated as the trace shows, {} as mb_groups "
-      "does\n",
-      format_count(w.shown_by_trace), format_count(w.found_by_counters));
+      "start  mounted before, with {} clusters preallocated as {} shows, {} as mb_groups does\n",
+      format_count(w.read_from_memory.value_or(w.shown_by_trace)),
+      w.read_from_memory ? "the kernel's memory" : "the trace", format_count(w.found_by_counters));
   if (w.precedences > 0)
     out += fmt::format("       the order of groups on its lists follows from {} decisions\n",
                        format_count(w.precedences));

@@ -26,8 +26,9 @@ struct StartPoint {
   const state::Source& source;  // must outlive the follower
   std::string image_path;       // for reopening the image
   allocator::Tunables tunables;
-  replay::WarmStart warm;
-  const allocator::Policy* policy = nullptr;           // the running kernel's policy
+  const replay::Checkpoint* memory = nullptr;  // what the kernel held in memory, if that was read
+  replay::WarmStart warm = {};                 // Pursuit deduces it
+  const allocator::Policy* policy = nullptr;   // the running kernel's policy
   std::vector<const allocator::Policy*> shadows = {};  // policies that decide the same requests
   std::optional<FlightRecorder::Limits> keep = {};     // what to keep of the last minutes
 };

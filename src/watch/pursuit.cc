@@ -94,7 +94,7 @@ void Pursuit::note_wrong_answer(const replay::Agreement& agreement) {
 Status Pursuit::attempt(bool& again) {
   const std::uint64_t present = backlog_.state().added;
   E4R_TRY(start_.warm, replay::deduce_warm_start(start_.source, *backlog_.read_present(), groups_,
-                                                 start_.tunables.mb_stream_req));
+                                                 start_.tunables.mb_stream_req, start_.memory));
   if (!learnt_.empty()) start_.warm.learn(learnt_, start_.source.geometry.groups);
   choose_answers();
   start_.policy = choose_policy();

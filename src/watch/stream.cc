@@ -34,6 +34,8 @@ Status open_start(const record::Volume& volume, const record::Start& from, LiveS
   if (groups == from.files.end())
     return error("{}: the kernel shows no mb_groups", volume.device_path);
   E4R_TRY(out.groups, stats::parse_mb_groups(groups->second));
+  if (!from.memory.ok()) return {};
+  E4R_TRY(out.memory, replay::Checkpoint::parse(*from.memory));
   return {};
 }
 

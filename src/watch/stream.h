@@ -31,7 +31,8 @@ struct LiveStart {
   allocator::Tunables tunables;
   std::string noted_tunables;  // tunables as the kernel printed them
   std::vector<state::MbGroup> groups;
-  double frozen_s = 0;  // how long writers waited
+  std::optional<replay::Checkpoint> memory;  // read from the kernel's memory, if that was possible
+  double frozen_s = 0;                       // how long writers waited
 };
 
 // The live events of a mounted file system, and start images of it. Leaves nothing behind in

@@ -110,7 +110,7 @@ Status Watcher::take_start() {
       StartPoint{.source = start_->source,
                  .image_path = start_->bytes.path(),
                  .tunables = start_->tunables,
-                 .warm = {},
+                 .memory = start_->memory ? &*start_->memory : nullptr,
                  .keep = incidents_ ? std::optional(incidents_->options().keep) : std::nullopt},
       start_->groups, options);
   return {};

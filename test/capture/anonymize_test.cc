@@ -51,6 +51,21 @@ TEST(Anonymizer, KeepsGroupsAndStreamsOfInodes) {
   EXPECT_TRUE(seen.contains(again.ino));
 }
 
+TEST(Anonymizer, RenumbersInodesInTheStartMemory) {
+  AnonymizeOptions options;
+  options.inodes_per_group = 64;
+  options.inodes_count = 640;
+  Anonymizer scramble(options);
+  const std::string text = scramble.start_memory(
+      "checkpoint 1\nstreams 2\nof-cpu 100 3 0 1 2 2 0\n"
+      "of-inode 100 2 1 16 8 8 0\nof-inode 5 1 1 64 8 8 32\n");
+  trace::Event e = of_inode(100);
+  scramble.apply(e);
+  EXPECT_NE(e.ino, 100u);
+  EXPECT_EQ(text, "checkpoint 1\nstreams 2\nof-cpu 100 3 0 1 2 2 0\nof-inode " +
+                      std::to_string(e.ino) + " 2 1 16 8 8 0\nof-inode 5 1 1 64 8 8 32\n");
+}
+
 TEST(Anonymizer, TakesAnyNumber) {
   for (const std::uint32_t per_group : {0u, 1u, 64u}) {
     AnonymizeOptions options;

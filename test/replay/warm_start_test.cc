@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "replay/checkpoint.h"
 #include "replay/one_group.h"
 #include "replay/session.h"
 #include "support/busy_fs.h"
@@ -36,6 +37,7 @@ class HalfSeen {
     if (stir) stir_lists(seed);
     const std::size_t seen_from = work.events().size();
     look_.emplace(busy_.rig.state, busy_.fs.source().metadata);
+    read_memory();
     work.run(300);
     EXPECT_TRUE(work.problems().empty());
     events_ = std::span(work.events()).subspan(seen_from);
@@ -47,8 +49,33 @@ class HalfSeen {
   [[nodiscard]] const allocator::Policy& policy() const { return busy_.rig.allocator.policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const { return busy_.rig.tunables; }
   [[nodiscard]] std::uint64_t hidden() const { return look_->hidden(); }
+  // What a recorder reads from the kernel's memory.
+  [[nodiscard]] const replay::Checkpoint& memory() const { return memory_; }
 
  private:
+  void read_memory() {
+    state::FsState& state = busy_.rig.state;
+    const state::MountedGeometry& geometry = state.geometry();
+    for (std::uint32_t number = 0; number < state.group_count(); ++number)
+      for (const state::Prealloc& pa : state.group(number).preallocs)
+        memory_.preallocs.push_back(
+            {.kind = pa.kind,
+             .owner = pa.in_owner.is_linked() ? pa.owner : allocator::PlantedPrealloc::kNobody,
+             .made = pa.serial,
+             .group = number,
+             .start = geometry.cluster_in_group(pa.block),
+             .made_len = pa.len,
+             .len = pa.len,
+             .logical = pa.logical,
+             .unused = {}});
+    const allocator::StreamGoals& streams = busy_.rig.allocator.streams();
+    memory_.streams.resize(streams.streams());
+    for (std::size_t i = 0; i < memory_.streams.size(); ++i)
+      streams.for_each(i, [&](const allocator::StreamGoals::Goal& goal) {
+        memory_.streams[i] = {goal};
+        return false;
+      });
+  }
   // Changes the order of the groups on their lists.
   void stir_lists(std::uint64_t seed) {
     std::vector<std::uint32_t> rank(busy_.rig.state.group_count());
@@ -61,6 +88,7 @@ class HalfSeen {
 
   BusyFs busy_;
   std::optional<ModelLook> look_;
+  replay::Checkpoint memory_;
   std::span<const trace::Event> events_;
 };
 
@@ -124,6 +152,44 @@ INSTANTIATE_TEST_SUITE_P(Kernels, WarmStarts, testing::Values("legacy", "linux-6
                              if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
                            return name;
                          });
+
+// Everything is known if the recorder read the kernel's memory, except on kernels with lists: the
+// order of groups on them remains unknown.
+TEST_P(WarmStarts, AreExactIfMemoryWasRead) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const HalfSeen half(GetParam(), model_shape("blocks_4k_forty_groups"), seed);
+    MemorySource events(half.events());
+    const auto warm = replay::deduce_warm_start(half.source(), events, half.shown(),
+                                                half.tunables().mb_stream_req, &half.memory());
+    ASSERT_TRUE(warm.ok()) << warm.error().message;
+    EXPECT_EQ(warm->read_from_memory, half.hidden()) << "seed " << seed;
+    EXPECT_EQ(warm->found_by_counters + warm->not_found + warm->shown_by_trace, 0u);
+    EXPECT_EQ(warm->groups_not_explained, 0u);
+    if (GetParam() != std::string_view("legacy")) {
+      EXPECT_EQ(percent_identical(half, *warm), 100.0) << "seed " << seed;
+    }
+  }
+}
+
+TEST(WarmStart, RefusesMemoryThatDoesNotFitTheImage) {
+  const HalfSeen half("linux-7.3", model_shape("blocks_4k_forty_groups"), 1);
+  const auto refusal = [&](const char* line) {
+    const auto memory =
+        replay::Checkpoint::parse(fmt::format("checkpoint 1\nstreams 1\n{}\n", line));
+    EXPECT_TRUE(memory.ok()) << memory.error().message;
+    MemorySource events(half.events());
+    const auto warm = replay::deduce_warm_start(half.source(), events, half.shown(),
+                                                half.tunables().mb_stream_req, &*memory);
+    return warm.ok() ? "nothing" : warm.error().message;
+  };
+  EXPECT_EQ(refusal("of-cpu 0 1 40 0 4 4 0"),
+            "the preallocation at cluster 0 of group 40 does not exist in the start image");
+  EXPECT_EQ(refusal("of-inode 12 1 0 4294967295 2 2 0"),
+            "the preallocation at cluster 4294967295 of group 0 does not exist in the start image");
+  EXPECT_EQ(refusal("of-inode 12 1 0 7 0 0 0"),
+            "the preallocation at cluster 7 of group 0 does not exist in the start image");
+  EXPECT_EQ(refusal("stream 0 40 0"), "the goal of stream 0 does not exist in the start image");
+}
 
 // Linux 6.1 takes the first group of a list. So an allocation shows which group was first, even if
 // it takes the group's last chunk of the list's order.

@@ -33,7 +33,10 @@ class HalfSeen {
 
   // Returns the start point. With `knows`, it includes all state in memory that the events show.
   [[nodiscard]] watch::StartPoint start(bool knows) const {
-    watch::StartPoint out{source(), {}, busy_.rig.tunables, {}, &busy_.rig.allocator.policy()};
+    watch::StartPoint out{.source = source(),
+                          .image_path = {},
+                          .tunables = busy_.rig.tunables,
+                          .policy = &busy_.rig.allocator.policy()};
     MemorySource events(knows ? events_ : events_.first(0));
     out.warm = *replay::deduce_warm_start(source(), events, groups(), out.tunables.mb_stream_req);
     return out;

@@ -213,13 +213,16 @@ Result<std::vector<std::pair<std::string, std::string>>> texts_of(
   return out;
 }
 
+// Writes the texts, anonymous ones if `scramble` is not null.
 Status write_texts(const CaptureConversion& conversion, const Material& material,
-                   CaptureWriter& writer) {
+                   capture::Anonymizer* scramble, CaptureWriter& writer) {
   E4R_TRY(const auto texts, texts_of(conversion, material));
   for (const auto& [name, text] : texts) {
-    if (conversion.anonymize && name == names::kTunables)
+    if (scramble != nullptr && name == names::kTunables)
       E4R_CHECK(writer.text(name, capture::anonymous_tunables(text)));
-    else if (!conversion.anonymize || capture::is_anonymous_text(name))
+    else if (scramble != nullptr && name == names::kStartMemory)
+      E4R_CHECK(writer.text(name, scramble->start_memory(text)));
+    else if (scramble == nullptr || capture::is_anonymous_text(name))
       E4R_CHECK(writer.text(name, text));
   }
   return {};
@@ -296,20 +299,16 @@ Result<Events> events_of(const CaptureConversion& conversion, const Material& ma
   return out;
 }
 
-Status copy_events(const CaptureConversion& conversion, const Material& material,
-                   CaptureWriter& writer, std::uint64_t& count) {
-  E4R_TRY(const Events events, events_of(conversion, material));
-  std::optional<capture::Anonymizer> scramble;
-  if (conversion.anonymize) {
-    E4R_TRY(scramble, anonymizer(material, *events.held));
-  }
+// Writes the events, anonymous ones if `scramble` is not null.
+Status copy_events(const Events& events, capture::Anonymizer* scramble, CaptureWriter& writer,
+                   std::uint64_t& count) {
   const trace::TraceSummary& facts = events.facts();
   std::vector<trace::Event> changed;
   trace::TraceSummary summary;
   for (;;) {
     E4R_TRY(auto batch, events.source().next());
     if (batch.empty()) break;
-    if (scramble) {
+    if (scramble != nullptr) {
       changed.assign(batch.begin(), batch.end());
       for (trace::Event& event : changed) {
         scramble->apply(event);
@@ -321,7 +320,7 @@ Status copy_events(const CaptureConversion& conversion, const Material& material
   }
   for (const std::string& note : events.notes()) warn(note);
   count = facts.events;
-  if (!scramble) return writer.end_events(facts);
+  if (scramble == nullptr) return writer.end_events(facts);
   summary.generation = facts.generation;
   summary.generation_guessed = facts.generation_guessed;
   summary.recorded_as = facts.recorded_as;
@@ -338,16 +337,22 @@ Status make_capture(const CaptureConversion& conversion) {
           CaptureWriter::create(std::move(file),
                                 checkpoint ? capture::kCheckpointVersion : capture::kVersion));
   E4R_CHECK(writer->start(material.start));
-  E4R_CHECK(write_texts(conversion, material, *writer));
+  E4R_TRY(const Events events, events_of(conversion, material));
+  std::optional<capture::Anonymizer> anonymous;
+  if (conversion.anonymize) {
+    E4R_TRY(anonymous, anonymizer(material, *events.held));
+  }
+  capture::Anonymizer* const scramble = anonymous ? &*anonymous : nullptr;
+  E4R_CHECK(write_texts(conversion, material, scramble, *writer));
   if (!material.image_path.empty()) {
     E4R_TRY(const auto image, capture::StartImage::read(material.image_path));
     E4R_CHECK(image.pack([&](std::string_view part) { return writer->image(part); }));
   }
-  std::uint64_t events = 0;
-  E4R_CHECK(copy_events(conversion, material, *writer, events));
-  material.end.events = events;
+  std::uint64_t count = 0;
+  E4R_CHECK(copy_events(events, scramble, *writer, count));
+  material.end.events = count;
   E4R_CHECK(writer->finish(material.end));
-  print_line("{}: {} events{}", conversion.output, format_count(events),
+  print_line("{}: {} events{}", conversion.output, format_count(count),
              conversion.image.empty() ? "" : ", with " + conversion.image);
   return {};
 }

@@ -5,9 +5,11 @@
 
 namespace e4r::record {
 
-// The ELF object that clang compiled from inputs.bpf.c. The build generates the definition
-// (cmake/embed.cmake).
+// The ELF objects that clang compiled from inputs.bpf.c and memory.bpf.c. The build generates the
+// definitions (cmake/embed.cmake).
 extern const unsigned char kInputsObject[];
 extern const std::size_t kInputsObjectBytes;
+extern const unsigned char kMemoryObject[];
+extern const std::size_t kMemoryObjectBytes;
 
 }  // namespace e4r::record

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Replaces input_reader.cc and memory_reader.cc in builds without libbpf or clang.
+#include "record/input_reader.h"
+#include "record/memory_reader.h"
+
+namespace e4r::record {
+namespace {
+
+Error not_built() {
+  return error("this e4replay was built without libbpf and clang");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<InputReader>> InputReader::create(std::uint32_t /*dev*/,
+                                                         TraceClock /*clock*/) {
+  return not_built();
+}
+
+Result<ReadMemory> load_memory_reader(std::uint32_t /*dev*/) {
+  return not_built();
+}
+
+}  // namespace e4r::record
