@@ -2,7 +2,10 @@
 #include "allocator/allocator.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "allocator/group_search.h"
 #include "allocator/kernel.h"
@@ -205,8 +208,7 @@ std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, 
 PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
                                        Search& trial) const {
   PassedOver passed = begun.passed_over;
-  while (!passed.full()) {
-    passed.add(group);
+  for (std::size_t tries = 0; tries < PassedOver::kMost && passed.add(group); ++tries) {
     trial.restart(begun);
     trial.passed_over = passed;
     const Decision found = try_search(trial);
@@ -214,6 +216,45 @@ PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group,
     if (!found.success) break;
     group = found.result.group;
   }
+  return {};
+}
+
+// Like find_passed_over(), but skips one or two of the visits at which the search scanned a group
+// without taking an extent of it. Only the counts of extents and groups show such a skip.
+PassedOver Allocator::find_passed_visits(const Search& begun, Guide& guide, Search& trial) const {
+  constexpr std::size_t kMostSingle = 64, kMostInPairs = 12;
+  std::vector<Visit> visits;
+  trial.restart(begun);
+  trial.passed_over = begun.passed_over;
+  trial.visits = &visits;
+  (void)try_search(trial);
+  trial.visits = nullptr;
+  struct Numbered {
+    std::uint32_t group;
+    unsigned visit;
+  };
+  std::vector<Numbered> scanned;
+  std::unordered_map<std::uint32_t, unsigned> count;
+  for (const Visit& visit : visits) {
+    const unsigned number = count[visit.group]++;
+    if (visit.scanned) scanned.push_back({visit.group, number});
+  }
+  const auto explains = [&](std::initializer_list<Numbered> skipped, PassedOver& passed) {
+    passed = begun.passed_over;
+    for (const Numbered& visit : skipped)
+      if (!passed.add(visit.group, visit.visit)) return false;
+    trial.restart(begun);
+    trial.passed_over = passed;
+    return guide.confirms(try_search(trial));
+  };
+  PassedOver passed;
+  if (scanned.size() > kMostSingle) return {};
+  for (const Numbered& one : scanned)
+    if (explains({one}, passed)) return passed;
+  if (scanned.size() > kMostInPairs) return {};
+  for (std::size_t i = 0; i < scanned.size(); ++i)
+    for (std::size_t j = i + 1; j < scanned.size(); ++j)
+      if (explains({scanned[i], scanned[j]}, passed)) return passed;
   return {};
 }
 
@@ -307,7 +348,8 @@ void Allocator::search_guided(Search& search) {
   Search trial(state_, tunables_, ignored);
   copy_request(begun, trial);
   trial.goal_len = begun.goal_len;
-  const PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial);
+  PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial);
+  if (passed.empty()) passed = find_passed_visits(begun, *search.guide, trial);
   if (passed.empty() && !doubted) return;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;

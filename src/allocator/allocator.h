@@ -93,6 +93,7 @@ class Allocator {
   Decision try_search(Search& trial) const;
   PassedOver find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
                               Search& trial) const;
+  PassedOver find_passed_visits(const Search& begun, Guide& guide, Search& trial) const;
   void read_stream(const Request& request, Search& search) const;
   void search_guided(Search& search);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);

@@ -121,9 +121,12 @@ std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
 
 // Whether to skip the group because another CPU holds its lock.
 bool GroupSearch::leave(std::uint32_t group) {
-  const std::span<const std::uint32_t> passed_over = search_.passed_over.groups();
-  for (std::size_t i = 0; i < passed_over.size(); ++i)
-    if (passed_over[i] == group && !passed_over_[i]) return passed_over_[i] = true;
+  const std::span<const PassedOver::Entry> passed_over = search_.passed_over.entries();
+  for (std::size_t i = 0; i < passed_over.size(); ++i) {
+    if (passed_over[i].group != group) continue;
+    const unsigned visit = visited_[i]++;
+    if (visit < PassedOver::kMostVisits && (passed_over[i].visits >> visit & 1) != 0) return true;
+  }
   if (search_.held == nullptr || !search_.held->test(group % kGroupLocks)) return false;
   ++search_.counters.groups_left;
   return true;
@@ -132,12 +135,16 @@ bool GroupSearch::leave(std::uint32_t group) {
 // Looks at one group, and searches it if it is good enough.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
-  if (tries_lock(policy_, rung) && leave(group)) {
+  const bool tries = tries_lock(policy_, rung);
+  const bool noted = tries && search_.visits != nullptr;
+  if (noted) search_.visits->push_back({group});
+  if (tries && leave(group)) {
     ++search_.counters[rung.criterion].passed_over;
     return;
   }
   const bool good = good_enough(rung, group);
   search_.tell(&SearchObserver::on_group, search_, rung, state_.group(group));
+  if (good && noted) search_.visits->back().scanned = true;
   if (good) scan(rung, state_.group(group));
 }
 
@@ -254,8 +261,9 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
 }
 
 std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uint32_t left) {
-  // Walking triggers read-ahead. So no group is skipped while read-ahead can still load groups.
-  if (read_ahead_.pending()) return 0;
+  // Walking triggers read-ahead. So no group is skipped while read-ahead can still load groups. Nor
+  // is one skipped if visits count.
+  if (read_ahead_.pending() || search_.visits != nullptr || !search_.passed_over.empty()) return 0;
   const std::uint32_t groups = search_.groups;
   const std::uint32_t least = rung.least_free(search_);
   std::uint32_t next = state_.free_index().next(group, least);
@@ -404,7 +412,8 @@ bool GroupSearch::may_take_best() {
   Guide& guide = *search_.guide;
   if (!guide.accepts({false, search_.goal, search_.best}))
     search_.refused = true;
-  else if (policy_.kernel.groups.tries_lock && guide.doubts(search_.criterion))
+  else if (policy_.kernel.groups.tries_lock &&
+           guide.doubts(search_.criterion, search_.found, search_.groups_scanned))
     search_.doubted = true;
   return !search_.refused && !search_.doubted;
 }

@@ -76,7 +76,8 @@ class GroupSearch {
   bool indexed_;              // searches for this file may use the index, if there is one
   bool walked_ = false;       // the previous rung has already done the next rung's walk
   bool after_round_ = false;  // the next rung runs even if it does not apply to the request
-  std::array<bool, PassedOver::kMost> passed_over_{};  // which of Search::passed_over are done
+  // The number of visits so far of each group in Search::passed_over.
+  std::array<unsigned, PassedOver::kMost> visited_{};
 };
 
 }  // namespace e4r::allocator

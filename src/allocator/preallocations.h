@@ -70,8 +70,8 @@ struct PlantedPrealloc {
   // Clusters. In an inode's preallocation, clusters that are in use count as already handed out.
   std::uint32_t len = 0;
   std::uint32_t logical = 0;  // file block of the first cluster (inode kind)
-  // Preallocations made later have higher numbers. If the numbers are equal, the order in which they
-  // are planted is the order in which they were made.
+  // Preallocations made later have higher numbers. If the numbers are equal, the order in which
+  // they are planted is the order in which they were made.
   std::uint64_t made = 0;
 };
 

@@ -156,9 +156,12 @@ class Guide {
   // asks whether it may end without one.
   virtual bool accepts(const Choice& choice) = 0;
 
-  // Whether it is known that the search should not have taken the accepted extent in this criterion
-  // yet, but in a later one. Asked only if searches skip groups whose locks are held.
-  virtual bool doubts(mb::Criterion) { return false; }
+  // Whether it is known that the search should have taken the accepted extent in a later criterion,
+  // or after other numbers of extents and groups. Asked only if searches skip groups whose locks
+  // are held.
+  virtual bool doubts(mb::Criterion, std::uint32_t /*found*/, std::uint32_t /*groups_scanned*/) {
+    return false;
+  }
 
   // Called after an extent was not accepted, or was doubted. The argument is the outcome of a
   // search that skips that extent's group, and perhaps more groups. Returns whether it matches

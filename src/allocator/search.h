@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -21,34 +22,55 @@ class Guide;
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
 // The visits at which a search skips a group because another CPU holds its lock. A search may visit
-// a group once in each criterion. A group that is added N times is skipped at its first N visits.
+// a group once in each criterion that tries locks.
 class PassedOver {
  public:
-  static constexpr std::size_t kMost = 6;
+  static constexpr std::size_t kMost = 6;  // groups
+  static constexpr unsigned kMostVisits = 16;
 
-  [[nodiscard]] bool empty() const { return groups_.front() == kNoGroup; }
-  [[nodiscard]] bool full() const { return groups_.back() != kNoGroup; }
+  // A group, and a set bit for each visit that skips it. Bit 0 is the first visit.
+  struct Entry {
+    std::uint32_t group = kNoGroup;
+    std::uint16_t visits = 0;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+
+  [[nodiscard]] bool empty() const { return entries_.front().group == kNoGroup; }
   [[nodiscard]] bool contains(std::uint32_t group) const {
-    return std::ranges::find(groups_, group) != groups_.end();
+    return std::ranges::find(entries_, group, &Entry::group) != entries_.end();
   }
-  // One entry for each visit, in the order of add().
-  [[nodiscard]] std::span<const std::uint32_t> groups() const {
-    return std::span(groups_).first(
-        static_cast<std::size_t>(std::ranges::find(groups_, kNoGroup) - groups_.begin()));
+  // One entry for each group, in the order in which they were added.
+  [[nodiscard]] std::span<const Entry> entries() const {
+    const auto end = std::ranges::find(entries_, kNoGroup, &Entry::group);
+    return std::span(entries_).first(static_cast<std::size_t>(end - entries_.begin()));
   }
-  // Does nothing if the set is full.
-  void add(std::uint32_t group) {
-    if (const auto free = std::ranges::find(groups_, kNoGroup); free != groups_.end())
-      *free = group;
+  // Adds the group's first visit that is not in the set. Returns false if the set is full.
+  bool add(std::uint32_t group) {
+    Entry* entry = find_or_make(group);
+    return entry != nullptr && add(group, static_cast<unsigned>(std::countr_one(entry->visits)));
+  }
+  // Adds one visit of the group, counted from 0. Returns false if the set is full.
+  bool add(std::uint32_t group, unsigned visit) {
+    Entry* entry = visit < kMostVisits ? find_or_make(group) : nullptr;
+    if (entry == nullptr) return false;
+    entry->group = group;
+    entry->visits = static_cast<std::uint16_t>(entry->visits | 1u << visit);
+    return true;
   }
 
  private:
-  static constexpr std::array<std::uint32_t, kMost> none() {
-    std::array<std::uint32_t, kMost> out{};
-    out.fill(kNoGroup);
-    return out;
+  Entry* find_or_make(std::uint32_t group) {
+    for (Entry& entry : entries_)
+      if (entry.group == group || entry.group == kNoGroup) return &entry;
+    return nullptr;
   }
-  std::array<std::uint32_t, kMost> groups_ = none();
+  std::array<Entry, kMost> entries_;
+};
+
+// A visit of a group by a search, in a criterion that tries locks.
+struct Visit {
+  std::uint32_t group = 0;
+  bool scanned = false;
 };
 
 // The value of Search::continues_from that means: continue at the latest goal of the stream.
@@ -101,6 +123,7 @@ struct Search {
   bool unsure = false;  // in a trial, a rung would itself have loaded groups
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
   PassedOver passed_over;
+  std::vector<Visit>* visits = nullptr;  // where to note the visits, if anybody wants them
   // The request whose search set the stream goal that this search uses; 0: no request did.
   std::uint64_t continues_from = kLatestGoal;
   const HeldLocks* held = nullptr;  // locks that others hold; null: no locks

@@ -290,7 +290,10 @@ void KernelDecider::fill_inode(const allocator::Request& request, e4r_op& op) co
 // Sets the inputs that show how requests decided at the same time influenced this one.
 void KernelDecider::fill_race(const allocator::Request& request, e4r_op& op) const {
   const allocator::DecisionInputs& known = request.inputs;
-  for (const std::uint32_t group : known.passed_over.groups()) op.locked[op.locked_count++] = group;
+  for (const allocator::PassedOver::Entry& entry : known.passed_over.entries()) {
+    op.locked[op.locked_count] = entry.group;
+    op.visits[op.locked_count++] = entry.visits;
+  }
   op.loses_best = known.loses_best;
   for (std::uint32_t lock = 0; request.held != nullptr && lock < E4R_GROUP_LOCKS; ++lock)
     op.held[lock / 64] |= std::uint64_t{request.held->test(lock)} << (lock % 64);

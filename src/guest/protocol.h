@@ -81,11 +81,12 @@ struct e4r_op {
   __u32 locks;   /* record the locks (struct e4r_locks) */
   __u32 before;  /* the number of planted preallocations that precede it on its owner's list */
   /* The effects of requests that run at the same time. Each of the first `locked_count` entries of
-   * `locked` makes one attempt to lock that group fail, because another CPU holds the lock. If
-   * loses_best is set, another request takes the best extent before the search comes back for it.
-   */
+   * `locked` is a group whose lock another CPU holds at the visits whose bits are set in `visits`
+   * (bit 0: the first). If loses_best is set, another request takes the best extent before the
+   * search comes back for it. */
   __u32 locked_count;
   __u32 locked[E4R_MOST_LOCKED];
+  __u32 visits[E4R_MOST_LOCKED];
   __u32 loses_best;
   /* If other_stream_goal is set, another search moved the stream's goal after this request read it.
    * This request read the group below, and also the cluster unless the kernel keeps only groups. */

@@ -117,8 +117,11 @@ bool Dictation::accepts(const Choice& choice) {
   return false;
 }
 
-bool Dictation::doubts(mb::Criterion criterion) {
-  return criterion < op_.closing.criterion && op_.closing.criterion < mb::Criterion::unknown;
+bool Dictation::doubts(mb::Criterion criterion, std::uint32_t found, std::uint32_t groups_scanned) {
+  const Closing& c = op_.closing;
+  if (c.criterion >= mb::Criterion::unknown) return false;
+  return criterion < c.criterion || (found & mb::recorded_bits) != c.found ||
+         (groups_scanned & mb::recorded_bits) != c.groups;
 }
 
 bool Dictation::confirms(const allocator::Decision& found) {

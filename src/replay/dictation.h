@@ -48,7 +48,7 @@ class Dictation : public allocator::Guide {
                            allocator::SizeStep likely) override;
   std::uint64_t continues_from(const allocator::StreamGoals& goals, std::uint64_t ino) override;
   bool accepts(const allocator::Choice& choice) override;
-  bool doubts(mb::Criterion criterion) override;
+  bool doubts(mb::Criterion criterion, std::uint32_t found, std::uint32_t groups_scanned) override;
   bool confirms(const allocator::Decision& found) override;
   [[nodiscard]] const allocator::Choice& dictated() const override { return recorded_; }
 

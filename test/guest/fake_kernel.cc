@@ -75,7 +75,8 @@ void note_locks(e4r_locks& to, bool confused) {
 
 void print_races(const e4r_op& op) {
   std::fprintf(stderr, "inode %llu: locked", static_cast<unsigned long long>(op.ino));
-  for (std::uint32_t i = 0; i < op.locked_count; ++i) std::fprintf(stderr, " %u", op.locked[i]);
+  for (std::uint32_t i = 0; i < op.locked_count; ++i)
+    std::fprintf(stderr, " %u at %x", op.locked[i], op.visits[i]);
   for (std::uint32_t lock = 0; lock < E4R_GROUP_LOCKS; ++lock)
     if ((op.held[lock / 64] >> (lock % 64) & 1) != 0) std::fprintf(stderr, " held %u", lock);
   std::fputs(op.loses_best != 0 ? ", loses its best" : "", stderr);

@@ -29,6 +29,23 @@ Op closed(const allocator::Request& request, bool prealloc, const trace::Recorde
   return op;
 }
 
+trace::RecordedExtent recorded(const Extent& e) {
+  return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
+}
+
+// The recording of a search's decision.
+Op closed(const allocator::Request& request, const allocator::Decision& decision) {
+  Op op = closed(request, false, recorded(decision.result));
+  op.closing.orig = recorded(decision.orig);
+  op.closing.goal = recorded(decision.goal);
+  op.closing.found = decision.found;
+  op.closing.groups = decision.groups_scanned;
+  op.closing.criterion = decision.criterion;
+  op.closing.tail = decision.tail;
+  op.closing.broken = decision.broken;
+  return op;
+}
+
 struct Dictated : FullGroups {
   void start(std::string_view policy = "linux-6.12") {
     rig.emplace(policy, fs, tunables);
@@ -107,17 +124,7 @@ struct LockedGroups : Dictated {
     for (const std::uint32_t group : held) skipping.inputs.passed_over.add(group);
     skipped = rig->allocator.allocate(skipping);
     kernels = rig->allocator.counters();
-    op = closed(request, false, recorded(skipped.result));
-    op.closing.orig = recorded(skipped.orig);
-    op.closing.goal = recorded(skipped.goal);
-    op.closing.found = skipped.found;
-    op.closing.groups = skipped.groups_scanned;
-    op.closing.criterion = skipped.criterion;
-    op.closing.tail = skipped.tail;
-    op.closing.broken = skipped.broken;
-  }
-  static trace::RecordedExtent recorded(const Extent& e) {
-    return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
+    op = closed(request, skipped);
   }
   [[nodiscard]] allocator::Decision follow(std::string_view policy, bool* forced) {
     start(policy);
@@ -176,6 +183,39 @@ TEST_F(TwoLockedGroups, ArePassedOverTogether) {
   expect_passed_over();
 }
 
+// CR2 scans both groups and takes nothing from the first. So only the counts show that the kernel
+// skipped the first group.
+TEST_F(Dictated, AGroupThatIsOnlyScannedMayBePassedOver) {
+  free_runs(fs, 3, 4, 200, 2);
+  fs.free(7, 4, 350);
+  free_runs(fs, 7, 600, 2, 40);
+  const allocator::Request request = metadata_request(300, 0);
+  start("linux-7.3");
+  const allocator::Decision free = rig->allocator.allocate(request);
+  ASSERT_EQ(free.criterion, Criterion::cr2);
+  ASSERT_EQ(free.groups_scanned, 2u);
+  for (const unsigned visit : {0u, 1u, 2u}) {
+    allocator::Request skipping = request;
+    skipping.inputs.passed_over.add(3, visit);
+    start("linux-7.3");
+    const allocator::Decision skipped = rig->allocator.allocate(skipping);
+    if (skipped.groups_scanned == 2) continue;  // this visit scans nothing
+    ASSERT_EQ(skipped.result.group, 7u);
+    const Op op = closed(request, skipped);
+    start("linux-7.3");
+    Dictation dictation(op, rig->allocator, spans);
+    const allocator::Decision d = rig->allocator.allocate(request, &dictation);
+    EXPECT_FALSE(dictation.forced());
+    EXPECT_EQ(d.found, skipped.found);
+    EXPECT_EQ(d.groups_scanned, 1u);
+    EXPECT_EQ(d.inputs.passed_over.entries().size(), 1u);
+    EXPECT_TRUE(d.inputs.passed_over.contains(3));
+    for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
+    return;
+  }
+  ADD_FAILURE() << "no visit scans the group";
+}
+
 // The lock was free again when a later criterion visited the group. The clusters are the same as
 // without the lock, so only the criterion shows it.
 struct FreeAgain : LockedGroups {
@@ -190,7 +230,7 @@ TEST_F(FreeAgain, IsPassedOverOnce) {
   EXPECT_FALSE(forced);
   EXPECT_EQ(d.criterion, skipped.criterion);
   EXPECT_EQ(d.found, skipped.found);
-  EXPECT_EQ(d.inputs.passed_over.groups().size(), 1u);
+  EXPECT_EQ(d.inputs.passed_over.entries().size(), 1u);
   EXPECT_EQ(counters().requests, 1u);
   EXPECT_EQ(counters().extents_scanned, kernels.extents_scanned);
 }

@@ -114,29 +114,42 @@ static bool e4r_is_held(const struct e4r_op *op, ext4_group_t group)
 	return op->held[lock / 64] >> (lock % 64) & 1;
 }
 
-/* Whether this attempt to lock the group must fail, according to the request. */
-static bool e4r_fails(const struct e4r_op *op, ext4_group_t group)
+/* Whether another CPU holds the group's lock at this visit, according to the request. */
+static bool e4r_is_held_at_visit(const struct e4r_op *op, ext4_group_t group)
 {
-	u32 i;
+	u32 i, visit;
 
-	for (i = 0; i < min_t(u32, op->locked_count, E4R_MOST_LOCKED); i++)
-		if (op->locked[i] == group && !(e4r.failed >> i & 1)) {
-			e4r.failed |= 1u << i;
-			return true;
-		}
+	for (i = 0; i < min_t(u32, op->locked_count, E4R_MOST_LOCKED); i++) {
+		if (op->locked[i] != group)
+			continue;
+		visit = e4r.visited[i]++;
+		return visit < 32 && op->visits[i] >> visit & 1;
+	}
 	return false;
 }
 
-/* Whether the current request finds the group's lock taken. */
-static bool e4r_is_locked(ext4_group_t group)
+static bool e4r_count_refused(bool refused)
+{
+	if (refused && e4r.answer)
+		e4r.answer->refused++;
+	return refused;
+}
+
+/* A search looks at the lock each time it visits a group. If the lock is free, it tries to take it
+ * later in the same visit. */
+static bool e4r_finds_lock_held(ext4_group_t group)
 {
 	const struct e4r_op *op = e4r.request;
 
-	if (!op || !(e4r_is_held(op, group) || e4r_fails(op, group)))
-		return false;
-	if (e4r.answer)
-		e4r.answer->refused++;
-	return true;
+	return e4r_count_refused(op &&
+				 (e4r_is_held_at_visit(op, group) || e4r_is_held(op, group)));
+}
+
+static bool e4r_fails_to_lock(ext4_group_t group)
+{
+	const struct e4r_op *op = e4r.request;
+
+	return e4r_count_refused(op && e4r_is_held(op, group));
 }
 
 /* The last group lock whose address the code asked for. */
@@ -156,7 +169,7 @@ static spinlock_t *e4r_group_lock(struct super_block *sb, ext4_group_t group)
 #define ext4_group_lock_ptr(sb, g) e4r_group_lock(sb, g)
 static bool e4r_spin_is_locked(const spinlock_t *lock)
 {
-	return lock == e4r_asked.lock && e4r_is_locked(e4r_asked.group);
+	return lock == e4r_asked.lock && e4r_finds_lock_held(e4r_asked.group);
 }
 #define spin_is_locked(l) e4r_spin_is_locked(l)
 
@@ -193,7 +206,7 @@ static bool e4r_is_corrupt(const struct ext4_group_info *group)
 #define ext4_unlock_group(sb, g) E4R_LET_GO((ext4_unlock_group)(sb, g), "group", E4R_GROUP_LOCK(g))
 #define ext4_try_lock_group(sb, g) \
 	({ \
-		bool e4r_got = !e4r_is_locked(g) && (ext4_try_lock_group)(sb, g); \
+		bool e4r_got = !e4r_fails_to_lock(g) && (ext4_try_lock_group)(sb, g); \
 		if (e4r_got) \
 			E4R_NOTE("group", E4R_LOCK_TRY, E4R_GROUP_LOCK(g)); \
 		e4r_got; \

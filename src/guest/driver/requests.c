@@ -164,7 +164,7 @@ static int e4r_allocate(const struct e4r_op *op, struct e4r_answer *a)
 								    .start = op->stream_start});
 	e4r.request = op;
 	e4r.answer = a;
-	e4r.failed = 0;
+	memset(e4r.visited, 0, sizeof(e4r.visited));
 	if (op->locks)
 		e4r_begin_noting();
 	began = ktime_get_ns();

@@ -37,7 +37,7 @@ static struct {
 
 	const struct e4r_op *request; /* the current request for blocks; NULL: none */
 	struct e4r_answer *answer;    /* answer to it */
-	u32 failed; /* the entries of request->locked that made an attempt fail, a bit for each */
+	u32 visited[E4R_MOST_LOCKED]; /* visits so far of each group in request->locked */
 
 	/* The host decides when commits begin and end. */
 	void (*commit_callback)(journal_t *journal, transaction_t *transaction);
