@@ -23,6 +23,13 @@ std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
   return std::nullopt;
 }
 
+// Whether a criterion can trim the goal. It does not if it walks from group to group.
+bool may_trim(const allocator::Allocator& allocator) {
+  const state::FsState& state = allocator.state();
+  return state.index() != state::GroupIndex::none &&
+         is_indexed(allocator.policy().kernel.groups.indexed, state.geometry().extents);
+}
+
 }  // namespace
 
 Dictation::Dictation(const Op& op, const allocator::Allocator& allocator, const Spans& spans)
@@ -30,7 +37,8 @@ Dictation::Dictation(const Op& op, const allocator::Allocator& allocator, const 
       allocator_(allocator),
       spans_(spans),
       recorded_{op.closing.prealloc, extent_of(op.closing.goal), extent_of(op.closing.result)},
-      hides_goal_(mb::row_of(op.closing.criterion).trims && op.closing.orig_goal_len == 0) {}
+      hides_goal_(may_trim(allocator) && mb::row_of(op.closing.criterion).trims &&
+                  op.closing.orig_goal_len == 0) {}
 
 allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
   if (!recorded_.prealloc) return by_size;

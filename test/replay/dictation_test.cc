@@ -216,6 +216,30 @@ TEST_F(Dictated, AGroupThatIsOnlyScannedMayBePassedOver) {
   ADD_FAILURE() << "no visit scans the group";
 }
 
+// If best-avail walks from group to group, it does not trim the goal.
+TEST_F(Dictated, AWalkOfBestAvailKeepsTheGoal) {
+  fs.free(3, 4, 600);
+  tunables.mb_optimize_scan = 0;
+  allocator::Request request = data_request(20, 30, 0);
+  request.size_hint = 30 << 12;
+  for (unsigned visit = 0; visit < 2; ++visit) request.inputs.passed_over.add(3, visit);
+  start("linux-7.3");
+  const allocator::Decision skipped = rig->allocator.allocate(request);
+  ASSERT_EQ(skipped.criterion, Criterion::best_avail);
+  ASSERT_EQ(skipped.goal.len, 32u);
+  const Op op = closed(request, skipped);
+  request.inputs = {};
+  request.inputs_exact = false;
+  request.size_hint = 1 << 20;  // the model would try a longer goal first
+  start("linux-7.3");
+  Dictation dictation(op, rig->allocator, spans);
+  const allocator::Decision d = rig->allocator.allocate(request, &dictation);
+  EXPECT_FALSE(dictation.forced());
+  EXPECT_EQ(d.criterion, Criterion::best_avail);
+  EXPECT_EQ(d.goal.len, skipped.goal.len);
+  EXPECT_TRUE(same_clusters(d.result, skipped.result));
+}
+
 // The lock was free again when a later criterion visited the group. The clusters are the same as
 // without the lock, so only the criterion shows it.
 struct FreeAgain : LockedGroups {
