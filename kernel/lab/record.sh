@@ -3,9 +3,10 @@
 # Records mounted, aged and busy file systems with `e4replay record` in a guest. Runs `e4replay verify` on each
 # recording, and prints one table for docs/recording.md.
 #
-# Usage: record.sh [--kernel base|SERIES] [--target uml|qemu] [--seed N]... [--for TIME] [--again]
+# Usage: record.sh [--kernel base|SERIES] [--target uml|uml-smp|qemu] [--seed N]... [--for TIME] [--again]
 #                  [--into FILE] [--record OPTIONS] [KIND...]
-#   --target qemu     use a guest with two CPUs (default: uml, which has one CPU)
+#   --target uml-smp  use a guest with two CPUs, or CPUS=N of them (7.3; default: uml, which has one CPU)
+#   --target qemu     use a guest with two CPUs in software emulation
 #   --for TIME        how long to record (default: 3s)
 #   --record OPTIONS  more options for `e4replay record`, such as "--settle"
 #   --again           record again even if a capture exists
