@@ -30,7 +30,7 @@ BOOST_DESCRIBE_STRUCT(StartFacts, (),
 BOOST_DESCRIBE_STRUCT(Losses, (), (cpu, events))
 BOOST_DESCRIBE_STRUCT(EndFacts, (),
                       (time, reason, exit_status, elapsed_s, frozen_s, events, lost, quiet,
-                       changes))
+                       unordered, changes))
 
 namespace {
 

@@ -55,7 +55,8 @@ struct EndFacts {
   double frozen_s = 0;  // time for which writers were blocked at the end
   std::uint64_t events = 0;
   std::vector<Losses> lost;
-  bool quiet = false;  // the kernel's files show the state right after the last event
+  bool quiet = false;      // the kernel's files show the state right after the last event
+  bool unordered = false;  // the probes of StartFacts::ordered saw nothing
   std::vector<std::string>
       changes;  // changes of the file system during the recording: a remount, ...
 };

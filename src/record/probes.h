@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include "trace/summary.h"
 #include "util/status.h"
 
 namespace e4r::record {
@@ -30,5 +31,12 @@ class Probes {
   Probes() = default;
   bool exist_ = true;
 };
+
+// Whether the probes recorded nothing although there were searches. This happens if the kernel's
+// structures are not those that the events are filtered by.
+[[nodiscard]] inline bool saw_nothing(const trace::TraceSummary& events) {
+  return events.count(trace::EventKind::mballoc_alloc) > 0 &&
+         events.count(trace::EventKind::mark_used) == 0;
+}
 
 }  // namespace e4r::record

@@ -18,6 +18,7 @@
 #include "record/input_reader.h"
 #include "record/kernel_files.h"
 #include "record/merger.h"
+#include "record/probes.h"
 #include "record/volume.h"
 #include "trace/summary.h"
 #include "trace/trace.h"
@@ -101,6 +102,10 @@ Result<capture::EndFacts> Recorder::finish(const std::string& reason,
   for (const auto& [name, text] : files) E4R_CHECK(writer_->text("end/" + name, text));
   facts.time = format_utc(std::time(nullptr));
   facts.events = summary_.events;
+  facts.unordered = facts_.ordered && saw_nothing(summary_);
+  if (facts.unordered)
+    notes_.push_back(
+        "--events full: the probes saw no search: recorded without the order of effect");
   facts.lost = tracer_->losses();
   facts.changes = changes_;
   E4R_CHECK(output_.check());

@@ -11,6 +11,7 @@
 #include "record/freeze.h"
 #include "record/kernel_files.h"
 #include "record/merger.h"
+#include "record/probes.h"
 #include "record/recorder.h"
 #include "record/tracer.h"
 #include "record/volume.h"
@@ -244,6 +245,21 @@ TEST(Recorder, KnowsItsWords) {
     EXPECT_GT(read_clock(*clock), 0u);
   }
   EXPECT_FALSE(parse_clock("local").ok());
+}
+
+TEST(Probes, SawNothingIfSearchesTookClustersUnseen) {
+  trace::TraceSummary events;
+  const auto add = [&](trace::EventKind kind) {
+    trace::Event event;
+    event.kind = kind;
+    events.deliver(event);
+  };
+  add(trace::EventKind::mballoc_prealloc);
+  EXPECT_FALSE(saw_nothing(events));
+  add(trace::EventKind::mballoc_alloc);
+  EXPECT_TRUE(saw_nothing(events));
+  add(trace::EventKind::mark_used);
+  EXPECT_FALSE(saw_nothing(events));
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class Lines {
 // Names the inputs that the capture has and no tracepoint shows.
 std::string inputs_text(const capture::Capture& capture) {
   std::string out = capture.start().events == "full" ? "; with file sizes and open writers" : "";
-  if (!capture.start().ordered) return out;
+  const capture::EndFacts* end = capture.end();
+  if (!capture.start().ordered || (end != nullptr && end->unordered)) return out;
   return out + (out.empty() ? "; with the order of effect" : ", and the order of effect");
 }
 
