@@ -22,7 +22,7 @@ struct Planted {
   // Empty: in ascending order.
   std::vector<std::uint32_t> by_largest, by_average;
   // Groups whose first free cluster, as the kernel notes it, is below the first cluster that is
-  // free (bb_first_free).
+  // free (bb_first_free). Groups that do not exist are ignored.
   struct FirstFree {
     std::uint32_t group = 0;
     std::uint32_t cluster = 0;

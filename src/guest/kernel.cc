@@ -241,7 +241,7 @@ Status KernelDecider::place_groups() {
   };
   const allocator::Planted& planted = options_.planted;
   for (const auto& [group, cluster] : planted.first_free)
-    E4R_CHECK(place(group, E4R_PLACE_FIRST_FREE, cluster));
+    if (group < state_.group_count()) E4R_CHECK(place(group, E4R_PLACE_FIRST_FREE, cluster));
   for (const std::uint32_t group : planted.by_largest) E4R_CHECK(place(group, E4R_PLACE_LARGEST));
   for (const std::uint32_t group : planted.by_average) E4R_CHECK(place(group, E4R_PLACE_AVERAGE));
   return {};

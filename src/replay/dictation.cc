@@ -23,11 +23,14 @@ std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
   return std::nullopt;
 }
 
-// Whether a criterion can trim the goal. It does not if it walks from group to group.
+// Whether a criterion can have trimmed the goal. It does not if it walks from group to group. A
+// policy without any index is not the recorded kernel's, so it says nothing about that.
 bool may_trim(const allocator::Allocator& allocator) {
+  const allocator::GroupRules& rules = allocator.policy().kernel.groups;
   const state::FsState& state = allocator.state();
-  return state.index() != state::GroupIndex::none &&
-         is_indexed(allocator.policy().kernel.groups.indexed, state.geometry().extents);
+  return rules.index == state::GroupIndex::none ||
+         (state.index() != state::GroupIndex::none &&
+          is_indexed(rules.indexed, state.geometry().extents));
 }
 
 }  // namespace
