@@ -17,25 +17,28 @@ peer_variant() {
 }
 
 # with_peer RUN TREE TARGET VARIANT JOB: does what guest() does, while the second guest runs. The caller sets PEER,
-# PEER_MEM and PEER_DISK from the job's description.
+# PEER_MEM and PEER_DISK from the job's description. If the user sets PEER_TREE, the second guest runs the kernel of
+# that tree in User Mode Linux with one CPU. Its base must be the same.
 with_peer() {
     local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED variant
     variant=$(peer_variant "$4")
+    local peer_tree=${PEER_TREE:-$2} peer_target=${PEER_TREE:+uml}
+    peer_target=${peer_target:-$3}
     [[ $3 = uml* ]] || die "a job with two guests needs User Mode Linux"
+    [ "$(base_of "$peer_tree")" = "$(base_of "$2")" ] || die "PEER_TREE: $peer_tree has another base than $2"
     need uml_switch
     [ ${#socket} -lt 100 ] || die "$socket: too long for the name of a socket"
-    local kernel
-    for kernel in "$4" "$variant"; do
-        [ -e "$(kernel_image "$2" "$3" "$kernel")" ] ||
-            die "no kernel: run build.sh $2 --variant $kernel"
-    done
+    [ -e "$(kernel_image "$2" "$3" "$4")" ] ||
+        die "no kernel: run build.sh $2 --target $3 --variant $4"
+    [ -e "$(kernel_image "$peer_tree" "$peer_target" "$variant")" ] ||
+        die "no kernel: run build.sh $peer_tree --target $peer_target --variant $variant"
     mkdir "$run/peer"
     start_switch "$run" "$socket" "$2"
     truncate -s "${PEER_DISK:-4G}" "$run/peer/disk"
     local disks=("${DISKS[@]}")
     DISKS=("$run/peer/disk")
     MEM=${PEER_MEM:-512M} APPEND="$append ${switch_device/:NN/:01}" EXPECTED=
-    start_guest "$run/peer" "$2" "$3" "$variant" "$lab_dir/guest/$PEER.sh"
+    start_guest "$run/peer" "$peer_tree" "$peer_target" "$variant" "$lab_dir/guest/$PEER.sh"
     local status=0
     DISKS=("${disks[@]}")
     MEM=$mem APPEND="$append ${switch_device/:NN/:02}" EXPECTED=$expected
@@ -47,7 +50,7 @@ with_peer() {
     if [ $status != 0 ]; then
         end_guest "$(cat "$run/peer/pid")"
     else
-        (end_of_guest "$run/peer" "$2" "$3" "$variant" 60) || status=1
+        (end_of_guest "$run/peer" "$peer_tree" "$peer_target" "$variant" 60) || status=1
     fi
     stop_switch
     rm -f "$run/peer/disk"
