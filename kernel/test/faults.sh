@@ -6,9 +6,10 @@
 #     --on     the tree to change: base, or a series with dio-overwrite that has been applied (default: base)
 #     --seeds  run the job with the seeds 1 to N for each fault (default: 1)
 #     NAME     names of patches (default: all of faults/base, or of faults/dio-overwrite)
-# For each fault and seed, prints the seconds until the fault was found. If a patch has a line "Configs: NAMES", only
-# these configurations of the job run. CONFIGS="NAMES" in the environment overrides this. kernel/docs/lab.md explains
-# E4R_LAB.
+# A series for 7.3 also has the patches of faults/dio-overwrite/7.3, which replace patches of the same name. For each
+# fault and seed, prints the seconds until the fault was found. If a patch has a line "Configs: NAMES", only these
+# configurations of the job run. CONFIGS="NAMES" in the environment overrides this. ARGS="OPTIONS" is passed to the job.
+# kernel/docs/lab.md explains E4R_LAB.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
@@ -16,6 +17,7 @@ export E4R_LAB=${E4R_LAB:-$PWD/build/lab}
 tree=base
 seeds=1
 how=()
+job=()
 names=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -29,15 +31,25 @@ while [ $# -gt 0 ]; do
 done
 faults=kernel/test/faults/dio-overwrite
 [ "$tree" != base ] || faults=kernel/test/faults/base
+own=$faults/${tree%%-*} # patches for this base only
 if [ ${#names[@]} = 0 ]; then
-    for patch in "$faults"/*.patch; do names+=("$(basename "$patch" .patch)"); done
+    for patch in "$faults"/*.patch "$own"/*.patch; do
+        [ ! -e "$patch" ] || names+=("$(basename "$patch" .patch)")
+    done
+    mapfile -t names < <(printf '%s\n' "${names[@]}" | sort -u)
 fi
+if [ -n "${ARGS:-}" ]; then job=(--set "ARGS=$ARGS"); fi
+
+# patch_of NAME: prints the file of the patch NAME.
+patch_of() {
+    if [ -e "$own/$1.patch" ]; then realpath "$own/$1.patch"; else realpath "$faults/$1.patch"; fi
+}
 
 # plant NAME FAULT: applies the patch NAME to the current state of $tree, in a separate tree FAULT. Fails if the patch
 # does not apply.
 plant() {
     local name=$1 fault=$2 patch
-    patch=$(realpath "$faults/$name.patch")
+    patch=$(patch_of "$name")
     if [ ! -d "$E4R_LAB/$fault" ]; then
         git -C "$E4R_LAB/$tree" worktree add -q --detach "$E4R_LAB/$fault"
     fi
@@ -51,9 +63,9 @@ plant() {
 # if the job did not find it.
 found() {
     local report line configs=${CONFIGS:-}
-    [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$faults/$1.patch")
+    [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$(patch_of "$1")")
     if report=$("$lab" run diostress --kernel "$2" --set RUN_SEED="$3" \
-        ${configs:+--set "CONFIGS=$configs"} "${how[@]}" 2>&1); then
+        ${configs:+--set "CONFIGS=$configs"} "${job[@]}" "${how[@]}" 2>&1); then
         echo "not found"
         return 1
     fi
