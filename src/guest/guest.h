@@ -59,6 +59,14 @@ struct Boot {
 [[nodiscard]] bool is_kernels_fault(const Error& error);
 [[nodiscard]] Error kernels_fault(std::string_view kernel, std::string_view what);
 
+// An operation of that kind, with all other fields 0 except the inode.
+[[nodiscard]] inline e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
+  e4r_op op = {};
+  op.kind = kind;
+  op.ino = ino;
+  return op;
+}
+
 // One guest. Performs operations in the order in which they are posted. Not thread-safe. The
 // destructor ends the kernel.
 class Guest {

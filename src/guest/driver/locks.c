@@ -141,8 +141,7 @@ static bool e4r_finds_lock_held(ext4_group_t group)
 {
 	const struct e4r_op *op = e4r.request;
 
-	return e4r_count_refused(op &&
-				 (e4r_is_held_at_visit(op, group) || e4r_is_held(op, group)));
+	return e4r_count_refused(op && (e4r_is_held_at_visit(op, group) || e4r_is_held(op, group)));
 }
 
 static bool e4r_fails_to_lock(ext4_group_t group)

@@ -175,13 +175,15 @@ static int e4r_place_group(const struct e4r_op *op)
 		info->bb_first_free = min_t(ext4_grpblk_t, info->bb_first_free, op->len);
 #ifdef E4R_GROUP_LISTS
 	if ((op->flags & E4R_PLACE_LARGEST) && info->bb_largest_free_order >= 0)
-		e4r_move_to_end(&info->bb_largest_free_order_node,
-				&EXT4_SB(e4r.sb)->s_mb_largest_free_orders[info->bb_largest_free_order]);
+		e4r_move_to_end(
+			&info->bb_largest_free_order_node,
+			&EXT4_SB(e4r.sb)->s_mb_largest_free_orders[info->bb_largest_free_order]);
 #endif
 #ifdef E4R_AVERAGE_LISTS
 	if ((op->flags & E4R_PLACE_AVERAGE) && info->bb_avg_fragment_size_order >= 0)
-		e4r_move_to_end(&info->bb_avg_fragment_size_node,
-				&EXT4_SB(e4r.sb)->s_mb_avg_fragment_size[info->bb_avg_fragment_size_order]);
+		e4r_move_to_end(
+			&info->bb_avg_fragment_size_node,
+			&EXT4_SB(e4r.sb)->s_mb_avg_fragment_size[info->bb_avg_fragment_size_order]);
 #endif
 	return 0;
 }
