@@ -13,6 +13,7 @@
 #include "allocator/model.h"
 #include "ext4/criterion.h"
 #include "replay/checkpoint.h"
+#include "replay/group_counts.h"
 #include "replay/hidden_runs.h"
 #include "state/buddy.h"
 
@@ -423,6 +424,28 @@ class Rests {
   std::vector<std::pair<PlantedPrealloc*, std::uint32_t>> rests_;
 };
 
+using ByGroup = std::unordered_map<std::uint32_t, std::vector<PlantedPrealloc*>>;
+
+ByGroup by_group(std::vector<PlantedPrealloc>& preallocs) {
+  ByGroup out;
+  for (PlantedPrealloc& pa : preallocs) out[pa.group].push_back(&pa);
+  return out;
+}
+
+bool is_readable(const state::Source& source, std::uint32_t group) {
+  return group < source.geometry.groups && !source.groups[group].corrupt;
+}
+
+// Whether the bitmaps and these preallocations explain the counters of all groups.
+bool explain(const state::Source& source, ByGroup preallocs,
+             const std::vector<state::MbGroup>& groups) {
+  return std::ranges::all_of(groups, [&](const state::MbGroup& shown) {
+    return !is_readable(source, shown.number) ||
+           counts_of(source.geometry, words_with(source, shown.number, preallocs[shown.number])) ==
+               counts_of(shown);
+  });
+}
+
 // Takes the preallocations and stream goals that were read from the kernel's memory.
 Status read_memory(const state::Source& source, const Checkpoint& memory, WarmStart& out) {
   const Geometry& geometry = source.geometry;
@@ -450,25 +473,26 @@ Status read_memory(const state::Source& source, const Checkpoint& memory, WarmSt
 Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSource& events,
                                     const std::vector<state::MbGroup>& groups,
                                     std::uint64_t stream_req, const Checkpoint* memory) {
+  WarmStart out;
+  out.groups = groups;
+  if (memory != nullptr) {
+    E4R_CHECK(read_memory(source, *memory, out));
+    if (explain(source, by_group(out.preallocs), groups)) return out;
+  }
   Evidence evidence(source, stream_req);
   for (;;) {
     E4R_TRY(const auto batch, events.next());
     if (batch.empty()) break;
     for (const Event& e : batch) evidence.see(e);
   }
-  WarmStart out;
-  if (memory != nullptr) {
-    E4R_CHECK(read_memory(source, *memory, out));
-  } else {
+  if (memory == nullptr) {
     out.shown_by_trace = evidence.shown();
     out.preallocs = evidence.take_preallocs();
     out.streams = evidence.take_streams();
   }
-  out.groups = groups;
-  std::unordered_map<std::uint32_t, std::vector<PlantedPrealloc*>> of_group;
-  for (PlantedPrealloc& pa : out.preallocs) of_group[pa.group].push_back(&pa);
+  ByGroup of_group = by_group(out.preallocs);
   for (const state::MbGroup& shown : groups) {
-    if (shown.number >= source.geometry.groups || source.groups[shown.number].corrupt) continue;
+    if (!is_readable(source, shown.number)) continue;
     const std::vector<PlantedPrealloc*>& known = of_group[shown.number];
     const auto words = words_with(source, shown.number, known);
     const FreeEvidence free = evidence.evidence_of(shown.number);

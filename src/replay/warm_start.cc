@@ -54,19 +54,6 @@ std::size_t WarmStart::prealloc_count() const {
 
 namespace {
 
-std::vector<PlantedPrealloc> planted_runs(const WarmStart::Hidden& group) {
-  std::vector<PlantedPrealloc> out;
-  for (const ClusterRange& run : group.runs()) {
-    PlantedPrealloc& pa = out.emplace_back();
-    pa.kind = Prealloc::Kind::group;
-    pa.owner = PlantedPrealloc::kNobody;
-    pa.group = group.group;
-    pa.start = run.first;
-    pa.len = run.count;
-  }
-  return out;
-}
-
 // The groups in the order of their ranks.
 std::vector<std::uint32_t> in_order(const std::vector<std::uint32_t>& rank) {
   std::vector<std::uint32_t> out(rank.size());
@@ -88,10 +75,13 @@ allocator::Planted WarmStart::planted() const {
   }
   allocator::Planted out;
   out.preallocs = preallocs;
-  for (const Hidden& group : hidden) {
-    const std::vector<PlantedPrealloc> runs = planted_runs(group);
-    out.preallocs.insert(out.preallocs.end(), runs.begin(), runs.end());
-  }
+  for (const Hidden& group : hidden)
+    for (const ClusterRange& run : group.runs())
+      out.preallocs.push_back({.kind = Prealloc::Kind::group,
+                               .owner = PlantedPrealloc::kNobody,
+                               .group = group.group,
+                               .start = run.first,
+                               .len = run.count});
   out.streams = streams;
   for (const state::MbGroup& shown : groups)
     out.first_free.push_back({shown.number, shown.first_free});
@@ -111,16 +101,15 @@ void WarmStart::put_into(allocator::Model& model) const {
     for (const Precedence& p : behind_checkpoint) state.put_before(p.lists, p.group, p.other);
     return;
   }
-  for (const allocator::PlantedPrealloc& pa : preallocs) model.allocator().plant(pa);
-  for (const Hidden& group : hidden)
-    for (const PlantedPrealloc& pa : planted_runs(group)) model.allocator().plant(pa);
-  model.allocator().plant(streams);
+  const allocator::Planted start = planted();
+  for (const PlantedPrealloc& pa : start.preallocs) model.allocator().plant(pa);
+  model.allocator().plant(start.streams);
   // The kernel lowers bb_first_free at once, but does not always raise it. So the recorded value
   // may be below the first free cluster.
-  for (const state::MbGroup& shown : groups) {
-    if (shown.number >= state.group_count()) continue;
-    state::Group& group = state.group(shown.number);
-    group.first_free = std::min(group.first_free, shown.first_free);
+  for (const auto& [number, cluster] : start.first_free) {
+    if (number >= state.group_count()) continue;
+    state::Group& group = state.group(number);
+    group.first_free = std::min(group.first_free, cluster);
   }
   std::vector<std::uint32_t> ascending(state.group_count());
   std::iota(ascending.begin(), ascending.end(), 0u);
