@@ -190,13 +190,16 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   return {};
 }
 
+// An error in a text of the capture.
+Error error_in(const Inputs& inputs, std::string_view text, const Error& what) {
+  return error("{}: {}: {}", inputs.capture->path(), text, what.message);
+}
+
 // Reads the checkpoint of a recorder that had followed the file system.
 Result<replay::WarmStart> read_checkpoint(const Inputs& inputs, const std::string& text) {
   auto checkpoint = replay::Checkpoint::parse(text);
   const Status fits = checkpoint.ok() ? checkpoint->check(inputs.source) : checkpoint.error();
-  if (!fits.ok())
-    return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kCheckpoint,
-                 fits.error().message);
+  if (!fits.ok()) return error_in(inputs, capture::text_name::kCheckpoint, fits.error());
   replay::WarmStart out;
   out.checkpoint = std::make_shared<replay::Checkpoint>(*std::move(checkpoint));
   return out;
@@ -209,24 +212,18 @@ Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
   std::vector<state::MbGroup> shown;
   if (const std::string* text = inputs.capture->text(capture::text_name::kStartGroups)) {
     auto groups = stats::parse_mb_groups(*text);
-    if (!groups.ok())
-      return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartGroups,
-                   groups.error().message);
+    if (!groups.ok()) return error_in(inputs, capture::text_name::kStartGroups, groups.error());
     shown = *std::move(groups);
   }
   std::optional<replay::Checkpoint> memory;
   if (const std::string* text = inputs.capture->text(capture::text_name::kStartMemory)) {
     auto parsed = replay::Checkpoint::parse(*text);
-    if (!parsed.ok())
-      return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartMemory,
-                   parsed.error().message);
+    if (!parsed.ok()) return error_in(inputs, capture::text_name::kStartMemory, parsed.error());
     memory = *std::move(parsed);
   }
   auto out = replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown,
                                        inputs.recorded.mb_stream_req, memory ? &*memory : nullptr);
-  if (!out.ok() && memory)
-    return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartMemory,
-                 out.error().message);
+  if (!out.ok() && memory) return error_in(inputs, capture::text_name::kStartMemory, out.error());
   return out;
 }
 
