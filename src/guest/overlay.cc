@@ -239,6 +239,31 @@ struct DriversView {
   bool header;  // the driver's ext4.h replaces the tree's
 };
 
+// A text in ext4.h or mballoc.h that only some kernels have, and the macro that tells the driver.
+struct Feature {
+  std::string_view text, macro;
+  bool in_mballoc = false;
+};
+constexpr Feature kFeatures[] = {
+    {"ac_orig_goal_len;", "E4R_REMEMBERS_GOAL", true},
+    // Linux 5.9 to 6.7 can discard a given number of preallocations.
+    {"ext4_discard_preallocations(struct inode *, unsigned int)", "E4R_DISCARDS_SOME"},
+    // Linux 6.17 and later have several stream goals, which hold only a group.
+    {"*s_mb_last_groups;", "E4R_STREAMS_BY_INODE"},
+    // Later kernels keep two lists of freed extents, for transactions with even and odd numbers.
+    {"s_freed_data_list[2];", "E4R_FREED_LISTS"},
+    // Since Linux 6.4, an inode's preallocations are in a tree.
+    {"inode_node;", "E4R_PREALLOC_TREES", true},
+    // Linux 5.9 and later count an inode's preallocations.
+    {"i_prealloc_active;", "E4R_COUNTS_PREALLOCS"},
+    // Linux 5.13 to 6.16 keep groups on lists by their largest free extent.
+    {"list_head *s_mb_largest_free_orders;", "E4R_GROUP_LISTS"},
+    // Linux 6.1 to 6.16 also keep them on lists by their average free extent.
+    {"list_head *s_mb_avg_fragment_size;", "E4R_AVERAGE_LISTS"},
+    // Since Linux 5.15, jbd2 expects the trigger type of a metadata block.
+    {"EXT4_JTR_NONE", "E4R_JOURNAL_TRIGGERS"},
+};
+
 Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
   const auto header = [&](std::string_view name) -> Result<std::string> {
     const std::string path = fmt::format("{}/{}", kExt4, name);
@@ -268,27 +293,12 @@ Result<DriversView> drivers_view(const Tree& tree, const FileChanges& changes) {
     return error("{}: fs/ext4/ext4.h has no array s_bal_cX_{}, which the driver reads", tree.path,
                  missing[0]);
   if (!missing.empty()) out += "#define E4R_COUNTS_NO_GROUPS\n";
-  if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
-    out += "#define E4R_REMEMBERS_GOAL\n";
-  // Linux 5.9 to 6.7 can discard a given number of preallocations.
-  if (ext4.find("ext4_discard_preallocations(struct inode *, unsigned int)") != ext4.npos)
-    out += "#define E4R_DISCARDS_SOME\n";
-  // Linux 6.17 and later have several stream goals, which hold only a group.
-  if (ext4.find("*s_mb_last_groups;") != ext4.npos) out += "#define E4R_STREAMS_BY_INODE\n";
-  // Later kernels keep two lists of freed extents, for transactions with even and odd numbers.
-  if (ext4.find("s_freed_data_list[2];") != ext4.npos) out += "#define E4R_FREED_LISTS\n";
-  // Since Linux 6.4, an inode's preallocations are in a tree. Linux 5.9 and later count them.
-  if (mballoc.ok() && mballoc->find("inode_node;") != mballoc->npos)
-    out += "#define E4R_PREALLOC_TREES\n";
-  if (ext4.find("i_prealloc_active;") != ext4.npos) out += "#define E4R_COUNTS_PREALLOCS\n";
-  // Linux 5.13 to 6.16 keep groups on lists by their largest free extent, and since 6.1 also on
-  // lists by their average free extent.
-  if (ext4.find("list_head *s_mb_largest_free_orders;") != ext4.npos)
-    out += "#define E4R_GROUP_LISTS\n";
-  if (ext4.find("list_head *s_mb_avg_fragment_size;") != ext4.npos)
-    out += "#define E4R_AVERAGE_LISTS\n";
-  // Since Linux 5.15, jbd2 expects the trigger type of a metadata block.
-  if (ext4.find("EXT4_JTR_NONE") != ext4.npos) out += "#define E4R_JOURNAL_TRIGGERS\n";
+  for (const Feature& feature : kFeatures) {
+    const bool has = feature.in_mballoc
+                         ? mballoc.ok() && mballoc->find(feature.text) != mballoc->npos
+                         : ext4.find(feature.text) != ext4.npos;
+    if (has) out += fmt::format("#define {}\n", feature.macro);
+  }
   // Older trees compute checksums through the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
   if (crypto) out += "#define E4R_SUMS_BY_CRYPTO\n";
