@@ -200,6 +200,14 @@ std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, 
   return trial.unsure ? std::nullopt : std::optional(false);
 }
 
+// Searches from the start again, and skips these visits.
+Decision Allocator::try_skipping(const Search& begun, const PassedOver& passed,
+                                 Search& trial) const {
+  trial.restart(begun);
+  trial.passed_over = passed;
+  return try_search(trial);
+}
+
 // Finds the visits at which the search must skip a group, as if another CPU held its lock, to reach
 // an outcome that the guide confirms. The search skips one more visit of `group`, then of the group
 // of each further outcome that the guide does not confirm. The lock may be free again at a later
@@ -209,9 +217,7 @@ PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group,
                                        Search& trial) const {
   PassedOver passed = begun.passed_over;
   for (std::size_t tries = 0; tries < PassedOver::kMost && passed.add(group); ++tries) {
-    trial.restart(begun);
-    trial.passed_over = passed;
-    const Decision found = try_search(trial);
+    const Decision found = try_skipping(begun, passed, trial);
     if (guide.confirms(found)) return passed;
     if (!found.success) break;
     group = found.result.group;
@@ -224,10 +230,8 @@ PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group,
 PassedOver Allocator::find_passed_visits(const Search& begun, Guide& guide, Search& trial) const {
   constexpr std::size_t kMostSingle = 64, kMostInPairs = 12;
   std::vector<Visit> visits;
-  trial.restart(begun);
-  trial.passed_over = begun.passed_over;
   trial.visits = &visits;
-  (void)try_search(trial);
+  (void)try_skipping(begun, begun.passed_over, trial);
   trial.visits = nullptr;
   struct Numbered {
     std::uint32_t group;
@@ -243,9 +247,7 @@ PassedOver Allocator::find_passed_visits(const Search& begun, Guide& guide, Sear
     passed = begun.passed_over;
     for (const Numbered& visit : skipped)
       if (!passed.add(visit.group, visit.visit)) return false;
-    trial.restart(begun);
-    trial.passed_over = passed;
-    return guide.confirms(try_search(trial));
+    return guide.confirms(try_skipping(begun, passed, trial));
   };
   PassedOver passed;
   if (scanned.size() > kMostSingle) return {};

@@ -91,6 +91,7 @@ class Allocator {
   state::Prealloc* keep_if_aligned(Search& search, state::Prealloc* pa) const;
   state::Prealloc* keep_if_accepted(Search& search, state::Prealloc* pa) const;
   Decision try_search(Search& trial) const;
+  Decision try_skipping(const Search& begun, const PassedOver& passed, Search& trial) const;
   PassedOver find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
                               Search& trial) const;
   PassedOver find_passed_visits(const Search& begun, Guide& guide, Search& trial) const;
