@@ -70,6 +70,7 @@ Result<Op*> OpStream::next() {
     if (batch.empty()) {
       ended_ = true;
       drop_open();
+      discards_.settle_all([this](const Event& discard) { push_discard(discard); });
       continue;
     }
     for (const Event& event : batch) accept(event);
@@ -201,6 +202,10 @@ void OpStream::end_discard(Discarding& thread, const Event& event) {
   note_change(event);
 }
 
+void OpStream::push_discard(const Event& event) {
+  push(Op::Kind::discard_inode, event).count = 0;
+}
+
 void OpStream::on_free(const Event& event) {
   note_freed(event);
   note_change(event);
@@ -214,6 +219,8 @@ void OpStream::on_free(const Event& event) {
 void OpStream::accept(const Event& event) {
   ++ordinal_;
   if (!discarding_.empty()) end_discards(event);
+  if (!discards_.empty())
+    discards_.settle(event, ordinal_, [this](const Event& discard) { push_discard(discard); });
   switch (event.kind) {
     case EventKind::request_blocks:
       return on_request(event);
@@ -247,9 +254,10 @@ void OpStream::accept(const Event& event) {
         freeing_data_.erase(event.pid);
       return;
     case EventKind::discard_preallocations:
-      // An event with a count comes from trimming an inode's long list of preallocations, which the
-      // model does itself.
-      if (event.needed == 0) push(Op::Kind::discard_inode, event).count = 0;
+      if (begins_discard(event) && event.count > 0)
+        discards_.add(event, ordinal_);
+      else if (begins_discard(event))
+        push_discard(event);
       return;
     case EventKind::buddy_bitmap_load:
       return on_load(event);

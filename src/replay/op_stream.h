@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ext4/geometry.h"
+#include "replay/late_discards.h"
 #include "trace/event.h"
 #include "util/status.h"
 
@@ -269,6 +270,7 @@ class OpStream {
   };
 
   void accept(const trace::Event& event);
+  void push_discard(const trace::Event& event);
   void on_free(const trace::Event& event);
   void on_load(const trace::Event& event);
   void note_change(const trace::Event& event);
@@ -311,6 +313,7 @@ class OpStream {
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
   UnderWay open_;             // numbers of elements of queue_
   std::vector<Freed> freed_;  // since the first request in `open_`
+  LateDiscards discards_;
   std::unordered_map<std::uint32_t, Discarding> discarding_;
   std::uint32_t worker_ = 0;            // the thread that last acted as the worker
   std::uint64_t late_ns_ = UINT64_MAX;  // the earliest late_ns() of all threads

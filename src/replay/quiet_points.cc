@@ -15,6 +15,8 @@ constexpr std::uint64_t kLongest = 1 << 16;
 bool QuietPoints::see(const trace::Event& event) {
   using trace::EventKind;
   ++number_;
+  discards_.settle(event, number_, [](const trace::Event&) {});
+  if (begins_discard(event) && event.count > 0) discards_.add(event, number_);
   switch (event.kind) {
     case EventKind::request_blocks:
       open_[event.pid] = number_;
@@ -39,7 +41,7 @@ bool QuietPoints::see(const trace::Event& event) {
       break;
   }
   if (number_ % kLongest == 0) forget_unanswered();
-  return open_.empty() && !committing_;
+  return open_.empty() && !committing_ && discards_.empty();
 }
 
 void QuietPoints::forget_unanswered() {

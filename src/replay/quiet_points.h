@@ -6,11 +6,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "replay/late_discards.h"
 #include "trace/event.h"
 
 namespace e4r::replay {
 
-// Finds the points of a trace at which no allocation and no commit is in progress.
+// Finds the points of a trace at which no allocation, no discard of preallocations
+// and no commit is in progress.
 class QuietPoints {
  public:
   // `notes_frees` says whether freed blocks of files can be allocated at once. If so, it matters
@@ -33,6 +35,7 @@ class QuietPoints {
   std::unordered_map<std::uint32_t, std::uint64_t>
       open_;  // by thread: number of the request's event
   std::unordered_set<std::uint32_t> freeing_data_;
+  LateDiscards discards_;
 };
 
 }  // namespace e4r::replay

@@ -442,6 +442,36 @@ TEST(OpStream, TrimmingIsNoDiscard) {
   EXPECT_EQ(s.replayed(), "d20 ");
 }
 
+// Between ext4_discard_preallocations and ext4_mb_release_inode_pa, the thread waits for the lock
+// of a group, and another thread's search may take that lock first.
+TEST(OpStream, ADiscardTakesEffectAtTheNextEventOfItsThread) {
+  Script s;
+  s.request(2, 20);
+  s.add(EventKind::discard_preallocations, 1, 21).count = 1;
+  s.close(2, 20);
+  s.answer(2, 20);
+  s.add(EventKind::release_inode_pa, 1);
+  EXPECT_EQ(s.replayed(), "a20 d21 ");
+}
+
+TEST(OpStream, ADiscardTakesEffectBeforeAnotherThreadUsesTheInode) {
+  Script s;
+  s.add(EventKind::discard_preallocations, 1, 21).count = 1;
+  s.add(EventKind::allocate_inode, 2, 20);
+  s.add(EventKind::free_inode, 2, 21);
+  EXPECT_EQ(s.replayed(), "i20 d21 u21 ");
+}
+
+TEST(OpStream, ADiscardOfAThreadWithoutFurtherEventsTakesEffectLater) {
+  Script s;
+  s.add(EventKind::discard_preallocations, 1, 21).count = 1;
+  for (std::uint64_t i = 0; i < LateDiscards::kMostEvents; ++i) s.add(EventKind::bitmap_load, 2);
+  s.add(EventKind::free_inode, 2, 22);
+  s.add(EventKind::discard_preallocations, 3, 23).count = 1;
+  s.add(EventKind::discard_preallocations, 4, 24);  // has nothing to release
+  EXPECT_EQ(s.replayed(), "d21 u22 d24 d23 ");
+}
+
 TEST(OpStream, InodesAndCommitsComeThroughInOrder) {
   Script s;
   s.add(EventKind::allocate_inode, 1, 20);
