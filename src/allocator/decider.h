@@ -50,6 +50,11 @@ class Decider {
   // Notes that the commit in progress has probably returned the clusters freed up to an event. This
   // affects only how later frees merge (state::FreedMerging).
   virtual void unlink_until(std::uint64_t event) = 0;
+  // Makes clusters look free (`free`) or in use to the next decision. Its search passed their group
+  // before another thread changed them. Does nothing unless all clusters have the other state. The
+  // true state returns after the decision.
+  virtual void pretend(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+                       bool free) = 0;
   // Sets the event of the trace to which later frees belong.
   virtual void note_event(std::uint64_t event) = 0;
   // With -o discard, lets the worker send at most `most` discards for clusters that commits have

@@ -6,6 +6,7 @@
 #include "allocator/allocator.h"
 #include "allocator/decider.h"
 #include "allocator/step_clock.h"
+#include "state/pretence.h"
 
 namespace e4r::allocator {
 
@@ -29,6 +30,10 @@ class Model final : public Decider {
   void end_commit() override;
   void commit_until(std::uint64_t event) override;
   void unlink_until(std::uint64_t event) override;
+  void pretend(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+               bool free) override {
+    (void)pretence_.change(group, start, clusters, free);
+  }
   void note_event(std::uint64_t event) override { state_.note_event(event); }
   // The number of the committing transaction, if there is one.
   [[nodiscard]] std::optional<std::uint64_t> committing() const {
@@ -69,9 +74,10 @@ class Model final : public Decider {
   Allocator allocator_;
   Discards discards_;
   std::optional<StepClock> clock_;
-  std::uint64_t transaction_ = 0;  // the running transaction
-  bool committing_ = false;        // the previous transaction has not ended
-  bool trimmed_ = false;           // a FITRIM has run
+  state::Pretence pretence_{state_};  // until the next decision
+  std::uint64_t transaction_ = 0;     // the running transaction
+  bool committing_ = false;           // the previous transaction has not ended
+  bool trimmed_ = false;              // a FITRIM has run
 };
 
 }  // namespace e4r::allocator

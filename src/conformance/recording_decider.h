@@ -37,6 +37,10 @@ class RecordingDecider : public allocator::Decider {
   void end_commit() override;
   void commit_until(std::uint64_t event) override { decider_.commit_until(event); }
   void unlink_until(std::uint64_t event) override { decider_.unlink_until(event); }
+  void pretend(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+               bool free) override {
+    decider_.pretend(group, start, clusters, free);
+  }
   void note_event(std::uint64_t event) override { decider_.note_event(event); }
   std::uint64_t send_discards(std::uint64_t most) override { return decider_.send_discards(most); }
   std::uint64_t trim(allocator::Trim& trim, std::uint64_t most) override {

@@ -209,6 +209,7 @@ std::string_view operation_name(std::uint32_t kind) {
                                          "a preallocation",
                                          "an extent freed before the recording",
                                          "placing a group",
+                                         "an earlier state of clusters",
                                          "loading groups",
                                          "reading groups",
                                          "reclaiming a group",

@@ -436,6 +436,16 @@ void KernelDecider::commit_until(std::uint64_t event) {
   post(op);
 }
 
+void KernelDecider::pretend(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+                            bool free) {
+  if (!state_.geometry().holds(group, start, clusters)) return;
+  e4r_op op = operation(E4R_PRETEND);
+  op.goal = state_.geometry().block_of(group, start);
+  op.len = clusters;
+  op.flags = free ? E4R_PRETEND_FREE : 0;
+  post(op);
+}
+
 void KernelDecider::end_commit() {
   if (committing_) (void)freed_.take_committed(transaction_ - 1);
   committing_ = false;

@@ -61,6 +61,8 @@ class KernelDecider final : public allocator::Decider {
   void begin_commit() override;
   void end_commit() override;
   void commit_until(std::uint64_t event) override;
+  void pretend(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+               bool free) override;
   void unlink_until(std::uint64_t) override {}  // the code's trees cannot be changed from outside
   void note_event(std::uint64_t event) override { event_ = event; }
   // The kernel's discards are unknown.

@@ -83,8 +83,9 @@ constexpr DriverFile kDriverFiles[] = {
     {"e4replay-host.c", kHostC},         {"e4replay-checksum.c", kChecksumC},
     {"e4replay-commits.c", kCommitsC},   {"e4replay-inodes.c", kInodesC},
     {"e4replay-locks.c", kLocksC},       {"e4replay-requests.c", kRequestsC},
-    {"e4replay-memory.c", kMemoryC},     {"e4replay-files.c", kFilesC},
-    {"e4replay-driver.c", kDriverC},     {kSpinlocks, kSpinlocksH},
+    {"e4replay-memory.c", kMemoryC},     {"e4replay-pretend.c", kPretendC},
+    {"e4replay-files.c", kFilesC},       {"e4replay-driver.c", kDriverC},
+    {kSpinlocks, kSpinlocksH},
 };
 
 Error fail(std::string_view what, const std::error_code& ec) {

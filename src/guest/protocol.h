@@ -17,7 +17,7 @@
 
 #define E4R_MAGIC 0x6534726465636964ULL /* "e4rdecid" */
 /* Incremented with every change of the protocol. */
-#define E4R_PROTOCOL 6
+#define E4R_PROTOCOL 7
 
 #define E4R_SLOTS 1024u
 /* The number of polls before either side sleeps; most decisions take less time. Polling for longer
@@ -39,6 +39,8 @@ enum e4r_op_kind {
                        ino, logical, or with E4R_PLANT_OF_CPU: cpu */
   E4R_TAKE,         /* allocates exactly len clusters from block `goal` on; not counted */
   E4R_PLACE_GROUP,  /* group `goal`; flags: E4R_PLACE_*; len: its first free cluster */
+  E4R_PRETEND,      /* len clusters from block `goal` on look in use to the next request; with
+                       E4R_PRETEND_FREE: free */
   E4R_LOAD,         /* len groups from group `goal` on: reads bitmaps, makes buddies */
   E4R_READ,         /* len groups from group `goal` on: reads bitmaps only */
   E4R_RECLAIM,      /* drops the buddy of group `goal` from the page cache */
@@ -60,6 +62,8 @@ enum e4r_op_kind {
 #define E4R_PLACE_LARGEST 1u    /* move the group to the end of its list by largest extent */
 #define E4R_PLACE_AVERAGE 2u    /* ... of its list by average extent */
 #define E4R_PLACE_FIRST_FREE 4u /* lower its first free cluster to `len` */
+
+#define E4R_PRETEND_FREE 1u
 
 #define E4R_MOST_LOCKED 6u
 #define E4R_GROUP_LOCKS 128u /* groups whose numbers differ by a multiple of this share a lock */

@@ -119,6 +119,7 @@ bool Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
     ++identical;
     skips += decision.inputs.passed_over.empty() ? 0 : 1;
     late += op.scheduled ? 1 : 0;
+    earlier += op.sees_earlier ? 1 : 0;
     course.at(requests).join({1, 1});
     return true;
   }

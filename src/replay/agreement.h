@@ -40,6 +40,8 @@ struct Agreement {
   std::uint64_t nameless = 0;   // differ only in a criterion whose name is unknown to this program
   std::uint64_t skips = 0;      // identical decisions that passed over a group whose lock was held
   std::uint64_t late = 0;       // identical decisions that a Schedule moved (Op::scheduled)
+  std::uint64_t earlier =
+      0;  // identical decisions whose search saw earlier states (Op::sees_earlier)
   std::uint64_t races = 0;      // differ, but overlap another thread's work (Divergence::race)
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that were in use in the model

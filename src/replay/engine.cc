@@ -135,6 +135,10 @@ void Engine::apply(const Op& op) {
       return decider_->commit_until(op.count);
     case Op::Kind::unlink_until:
       return decider_->unlink_until(op.count);
+    case Op::Kind::hide:
+    case Op::Kind::reveal:
+      seen_.push_back(op);
+      return;
     case Op::Kind::discard_blocks:
       return on_discard(op);
     case Op::Kind::discarded:
@@ -292,12 +296,16 @@ void Engine::on_allocate(const Op& op) {
   }
   closings_.count(op, geometry());
   decide(op);
+  seen_.clear();
   accounts_.done(decisions(), state());
 }
 
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
   accounts_.asked(describe_request(op, request));
+  for (const Op& seen : std::exchange(seen_, {}))
+    decider_->pretend(seen.group, seen.start, static_cast<std::uint32_t>(seen.count),
+                      seen.kind == Op::Kind::reveal);
   return decider_->allocate(request, guide);
 }
 

@@ -224,6 +224,7 @@ class Engine {
   bool stopped_ = false;              // Account::decided returned false
   std::optional<std::uint16_t> cpu_;  // as serve_on() set it
   const allocator::HeldLocks* held_ = nullptr;
+  std::vector<Op> seen_;  // hide and reveal operations for the next allocation
 };
 
 }  // namespace e4r::replay

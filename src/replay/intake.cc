@@ -88,6 +88,8 @@ bool Intake::admit(Op& op) {
       return inside(op.group < geometry_.groups);
     case Op::Kind::commit_until:
     case Op::Kind::unlink_until:
+    case Op::Kind::hide:
+    case Op::Kind::reveal:
     case Op::Kind::discarded:
     case Op::Kind::lost:
     case Op::Kind::nothing:
@@ -357,17 +359,23 @@ Result<const Op*> OpReader::next() {
   const Op* op = release();
   if (op == nullptr) op = std::exchange(next_, nullptr);
   if (op == nullptr) return nullptr;
+  bool sees_earlier = false;
   if (op->kind == Op::Kind::allocate) {
     if (const std::uint64_t freed = schedule_.commit_before(op->request); freed != 0)
       behind_.emplace_back(op_before(*op, Op::Kind::commit_until)).count = freed;
     if (const auto by = schedule_.discarded_before(op->request))
       behind_.emplace_back(op_before(*op, Op::Kind::discarded)).request = *by;
+    for (const Schedule::Seen& seen : schedule_.seen(op->request)) {
+      behind_.push_back(op_before(*op, seen));
+      sees_earlier = true;
+    }
   } else if (op->kind == Op::Kind::free) {
     if (const std::uint64_t freed = schedule_.progress().estimate(op->ordinal); freed != 0)
       behind_.emplace_back(op_before(*op, Op::Kind::unlink_until)).count = freed;
   }
   if (behind_.empty()) return op;
   behind_.push_back(*op);
+  behind_.back().sees_earlier = sees_earlier;
   return next();
 }
 

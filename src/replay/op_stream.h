@@ -142,6 +142,9 @@ struct Op {
     // group, start, count: clusters that the committing transaction returns now (recorded by a
     // probe); OrderSearch turns it into a commit_until for later allocations
     returned,
+    // group, start, count: clusters that look in use, or free, to the next allocation (Schedule)
+    hide,
+    reveal,
     unlink_until,  // it has probably unlinked extents freed up to event `count` (Schedule)
     // group, start, count: clusters that are discarded; request: the number of the trim_group that
     // sends them, 0 for the worker
@@ -179,6 +182,7 @@ struct Op {
   std::uint64_t asked_at = 0;        // number of the request's event
   std::uint32_t closed_after = 0;    // the closing event's number minus asked_at
   bool scheduled = false;            // a Schedule moved it
+  bool sees_earlier = false;         // its search saw earlier states of groups (Schedule::seen)
   bool marked = false;               // a probe showed when it took its clusters
   std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 #include "replay/checkpoint.h"
+#include "state/pretence.h"
 
 namespace e4r::replay {
 
@@ -15,6 +17,8 @@ using Freed = state::FreedList::Entry;
 // How many decided allocations are remembered. This is more than the number of threads that can
 // have a pending allocation.
 constexpr std::size_t kRemembered = 64;
+// How many changes of free space are remembered.
+constexpr std::size_t kChanges = 1024;
 // How many of these are considered for another order, and how many are moved at once.
 constexpr std::size_t kMostOpen = 7;
 constexpr int kMostUndone = 3;
@@ -45,55 +49,21 @@ bool changes_space(const Op& op) {
   }
 }
 
-// Changes free space for a trial. The destructor undoes every change.
-class Trial {
+// Changes free space for a trial, and undoes that at the end.
+class Trial : public state::Pretence {
  public:
-  explicit Trial(state::FsState& state) : state_(state) {}
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
-  ~Trial() {
-    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-      state::Group& group = state_.group(change->place.group);
-      if (change->given)
-        (void)state_.take(group, change->start, change->count);
-      else
-        (void)state_.give(group, change->start, change->count);
-      group.first_free = change->first_free;
-      state_.put_back(change->place);
-    }
-    if (tree_) state_.set_tree(*tree_);
-  }
+  using Pretence::Pretence;
 
   // Frees the clusters. Returns false if some of them are not in use.
   bool give(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
-    Change change = change_of(group, start, count);
-    change.given = true;
-    if (!state_.give(state_.group(group), start, count)) return false;
-    changes_.push_back(change);
-    return true;
+    return change(group, start, count, true);
   }
   bool give(const Freed& entry) { return give(entry.group, entry.start, entry.count); }
-  // Takes the clusters, which must all be free.
-  void take(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
-    changes_.push_back(change_of(group, start, count));
-    (void)state_.take(state_.group(group), start, count);
+  // Takes the clusters. Returns false if some of them are not free.
+  bool take(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
+    return change(group, start, count, false);
   }
-
- private:
-  struct Change {
-    state::FsState::GroupPlace place;  // before the change
-    std::uint32_t first_free = 0;      // likewise
-    std::uint32_t start = 0, count = 0;
-    bool given = false;
-  };
-  Change change_of(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
-    if (changes_.empty() && state::has_tree(state_.index())) tree_ = state_.tree_shape();
-    return {state_.place_of(group), state_.group(group).first_free, start, count};
-  }
-
-  state::FsState& state_;
-  std::vector<Change> changes_;
-  std::optional<state::TreeShape> tree_;  // before the first change
+  bool take(const Freed& entry) { return take(entry.group, entry.start, entry.count); }
 };
 
 // The clusters of an allocation.
@@ -121,13 +91,20 @@ Status OrderSearch::advance(const Op& op) {
   if (op.kind == Op::Kind::commit_flushing) {
     entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
     progress_.begin(now_);
+    commit_began_ = now_;
   } else if (op.kind == Op::Kind::end_commit) {
     progress_.end(now_);
+    note_commit(UINT64_MAX);
     returned_ = 0;
   } else if (op.kind == Op::Kind::returned) {
     note_returned(op);
   }
-  E4R_CHECK(asks(op) ? find_place(op) : Follow::advance(op));
+  if (asks(op))
+    E4R_CHECK(find_place(op));
+  else if (op.kind == Op::Kind::discard_inode)
+    E4R_CHECK(discard(op));
+  else
+    E4R_CHECK(Follow::advance(op));
   return held_.empty() || !changes_space(op) ? Status() : place_agreeing();
 }
 
@@ -164,8 +141,16 @@ Status OrderSearch::find_place(const Op& op) {
     held_.push_back(op);
     return {};
   }
-  if (const auto by = find_discard(op)) E4R_CHECK(end_discard_before(op, *by));
+  E4R_CHECK(prepare(op));
   return place(op);
+}
+
+// Schedules what must precede the allocation, if it is decided now, for its recorded outcome: the
+// end of a discard, the return of a part of the commit, or what its search saw earlier.
+Status OrderSearch::prepare(const Op& op) {
+  if (const auto by = find_discard(op)) return end_discard_before(op, *by);
+  if (const auto freed = find_commit(op)) return commit_before(op, *freed);
+  return see_earlier(op);
 }
 
 Status OrderSearch::place_held(std::size_t index, const Others& later) {
@@ -195,10 +180,7 @@ Status OrderSearch::place_closed(std::uint64_t event) {
     const auto found =
         std::ranges::find_if(held_, [event](const Op& op) { return closed_at(op) < event; });
     if (found == held_.end()) return {};
-    if (const auto by = find_discard(*found))
-      E4R_CHECK(end_discard_before(*found, *by));
-    else if (const auto freed = find_commit(*found))
-      E4R_CHECK(commit_before(*found, *freed));
+    E4R_CHECK(prepare(*found));
     E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
     E4R_CHECK(place_agreeing());
   }
@@ -215,8 +197,15 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   state::FsState::GroupPlace before;
   if (op.race == Race::allocator && result.group < model().state().group_count())
     before = model().state().place_of(result.group);
-  E4R_CHECK(decide_before(op, later));
+  Op decided = op;
+  for (const Schedule::Seen& seen : found_.seen(op.request)) {
+    decided.sees_earlier = true;
+    E4R_CHECK(Follow::advance(op_before(op, seen)));
+  }
+  E4R_CHECK(decide_before(decided, later));
   trials_left_ += kTrialsPerDecision;
+  if (!op.closing.prealloc && result.len > 0)
+    note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false);
   if (op.race != Race::allocator) return {};
   if (placed_.size() == kRemembered) placed_.pop_front();
   const bool can_undo =
@@ -230,9 +219,40 @@ Status OrderSearch::place(const Op& op, const Others& later) {
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   found_.commit_before(op.request, freed);
   progress_.add_given(now_, freed);
+  note_commit(freed);
   Op commit = op_before(op, Op::Kind::commit_until);
   commit.count = freed;
   return Follow::advance(commit);
+}
+
+// Discards the inode's preallocations, and notes the clusters that become free.
+Status OrderSearch::discard(const Op& op) {
+  const state::FsState& state = model().state();
+  std::vector<Freed> ranges;
+  if (const state::InodePreallocs* mine = state.find_inode_preallocs(op.ino))
+    for (const state::Prealloc& pa : mine->list)
+      ranges.push_back({pa.group, pa.made_at, pa.made_len, 0, 0});
+  E4R_CHECK(Follow::advance(op));
+  for (const Freed& range : ranges)
+    state::bitmap::for_each_clear_run(state.words(state.group(range.group)), range.start,
+                                      range.end(), [&](std::uint32_t start, std::uint32_t end) {
+                                        note_change({range.group, start, end - start, 0, 0}, true);
+                                      });
+  return {};
+}
+
+// Notes the extents that the commit in progress returns now: those freed up to event `freed`.
+void OrderSearch::note_commit(std::uint64_t freed) {
+  const std::optional<std::uint64_t> transaction = model().committing();
+  for (const Freed& entry : model().state().freed().entries()) {
+    if (!transaction || entry.transaction != *transaction || entry.freed_at > freed) break;
+    note_change(entry, true);
+  }
+}
+
+void OrderSearch::note_change(const Freed& extent, bool freed) {
+  if (changes_.size() == kChanges) changes_.pop_front();
+  changes_.push_back({now_, extent, freed});
 }
 
 // Notes that the commit in progress has returned an extent, and so all extents before it in its
@@ -264,15 +284,30 @@ void OrderSearch::note_missing(const Op& op) {
       if (!trial.give(entry)) return true;
     return agrees(op);
   };
+  if (!agrees_with(0)) return note_given_too_early(op);
   // Finds by bisection the least number of returned extents that changes the outcome, assuming that
   // all larger numbers change it, too.
   std::size_t low = 0, high = entries.size();
-  if (high == 0 || !agrees_with(0) || agrees_with(high)) return;
+  if (high == 0 || agrees_with(high)) return;
   while (high - low > 1) {
     const std::size_t middle = low + (high - low) / 2;
     (agrees_with(middle) ? low : high) = middle;
   }
   progress_.add_missing(now_, entries[low].freed_at);
+}
+
+// Notes the first extent that the search let the commit in progress return too early, because the
+// recorded outcome needs the extent to be in use.
+void OrderSearch::note_given_too_early(const Op& op) {
+  state::FsState& state = model().own_state();
+  Trial trial(state);
+  for (const Change& change : std::views::reverse(changes_)) {
+    if (change.event < commit_began_) return;
+    if (change.extent.freed_at == 0) continue;
+    if (entries_left_ == 0 || !trial.take(change.extent)) return;
+    --entries_left_;
+    if (agrees(op)) return progress_.add_missing(op.ordinal, change.extent.freed_at);
+  }
 }
 
 // Finds the smallest number of extents that the commit in progress must have returned to make the
@@ -290,11 +325,12 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
                                                       std::uint64_t last_event) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return std::nullopt;
+  const std::uint64_t missing = found_.progress().first_missing(op.ordinal);
   state::FsState& state = model().own_state();
   Trial trial(state);
   for (const Freed& entry : state.freed().entries()) {
     if (entries_left_ == 0 || entry.transaction != *transaction || entry.freed_at > last_event ||
-        !trial.give(entry))
+        entry.freed_at >= missing || !trial.give(entry))
       break;
     --entries_left_;
     if (matters(entry) && agrees(op)) return entry.freed_at;
@@ -317,6 +353,59 @@ std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
   if (needed == 0) return std::nullopt;
   return find_commit(
       op, [&](const Freed& entry) { return entry.freed_at == needed; }, needed);
+}
+
+// Finds the earlier state of other groups that the allocation's search may have seen, before it
+// came to the group of its result. Undoes changes in other groups from the last one on: first those
+// in `returned`, then those since the request. Returns nullopt if no such state gives the recorded
+// outcome. Makes at most `tries` trials, and subtracts them.
+std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
+                                                        std::span<const Freed> returned,
+                                                        std::size_t& tries) {
+  Trial trial(model().own_state());
+  Seen seen;
+  const auto undo = [&](const Freed& extent, bool freed) {
+    if (extent.group == op.closing.result.group || tries == 0 || trials_left_ == 0 ||
+        !trial.change(extent.group, extent.start, extent.count, !freed))
+      return false;
+    --tries;
+    seen.push_back({extent.group, extent.start, extent.count, !freed});
+    return agrees(op);
+  };
+  for (const Freed& entry : std::views::reverse(returned))
+    if (undo(entry, true)) return seen;
+  for (const Change& change : std::views::reverse(changes_)) {
+    if (change.event <= op.asked_at) break;
+    if (undo(change.extent, change.freed)) return seen;
+  }
+  return std::nullopt;
+}
+
+// Schedules an earlier state of other groups for the allocation's search, and the return of the
+// part of the commit in progress that it saw in the group of its result. Does nothing if no such
+// state gives the recorded outcome.
+Status OrderSearch::see_earlier(const Op& op) {
+  constexpr std::size_t kTries = 4096;
+  state::FsState& state = model().own_state();
+  // On kernels with lists, a change moves its group on them, so a search would see that, too.
+  if (trials_left_ == 0 || state.has_lists() || op.closing.prealloc) return {};
+  std::size_t tries = kTries;
+  std::optional<Seen> seen = find_seen(op, {}, tries);
+  std::vector<Freed> returned;
+  if (const auto transaction = model().committing(); !seen && transaction) {
+    const std::uint64_t missing = found_.progress().first_missing(op.ordinal);
+    Trial trial(state);
+    for (const Freed& entry : state.freed().entries()) {
+      if (entry.transaction != *transaction || entry.freed_at >= missing || !trial.give(entry))
+        break;
+      returned.push_back(entry);
+      if (entry.group == op.closing.result.group && (seen = find_seen(op, returned, tries))) break;
+    }
+  }
+  if (!seen) return {};
+  if (!returned.empty()) E4R_CHECK(commit_before(op, returned.back().freed_at));
+  found_.see(op.request, *std::move(seen));
+  return {};
 }
 
 // Schedules the return of a discarded range before the allocation.
@@ -383,7 +472,7 @@ bool OrderSearch::belongs_before(const Op& op, const Others& later) {
   if (!agrees(op)) return false;
   const auto take = [&](const Op& taker) {
     const Taken taken(taker);
-    if (can_take(state, taker)) trial.take(taken.group, taken.start, taken.count);
+    if (can_take(state, taker)) (void)trial.take(taken.group, taken.start, taken.count);
   };
   take(op);
   return std::all_of(later.rbegin(), later.rend(), [&](const Placed* other) {

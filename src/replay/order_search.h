@@ -26,7 +26,10 @@ namespace e4r::replay {
 // - after operations that precede its closing event;
 // - at its request, after the commit in progress has returned the clusters that it got;
 // - at its closing event, after the commit in progress has returned part of its extents;
-// - at its closing event, after a discarded range has been given back.
+// - at its closing event, after a discarded range has been given back;
+// - at its closing event, with an earlier state of all groups but that of its result (not on
+// kernels
+//   with lists of groups): its search passed these groups before another thread changed them.
 // The search is local: it looks only at overlapping allocations, and never reads the trace again. A
 // commit removes freed extents from their groups' trees one by one, while threads add others. From
 // 6.18 on, the shape of the trees determines how extents merge. So the first search finds how far
@@ -70,6 +73,15 @@ class OrderSearch final : public Follow {
   [[nodiscard]] static std::uint64_t trials_before(const TraceFacts& trace);
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
+  Status prepare(const Op& op);
+  Status see_earlier(const Op& op);
+  using Seen = std::vector<Schedule::Seen>;
+  [[nodiscard]] std::optional<Seen> find_seen(const Op& op,
+                                              std::span<const state::FreedList::Entry> returned,
+                                              std::size_t& tries);
+  Status discard(const Op& op);
+  void note_commit(std::uint64_t freed);
+  void note_change(const state::FreedList::Entry& extent, bool freed);
   Status place_held(std::size_t index, const Others& later = {});
   Status place_agreeing();
   Status place_closed(std::uint64_t event);
@@ -78,6 +90,7 @@ class OrderSearch final : public Follow {
   Status commit_before(const Op& op, std::uint64_t freed);
   void note_returned(const Op& op);
   void note_missing(const Op& op);
+  void note_given_too_early(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_needed_commit(const Op& op);
   template <class Matters>
@@ -97,7 +110,16 @@ class OrderSearch final : public Follow {
   // Recorded: the commit in progress has returned the extents freed up to this event; 0: not known,
   // or an allocation's place takes it into account already.
   std::uint64_t returned_ = 0;
-  std::uint64_t trials_left_;  // how many trials the search may still make
+  // A recent change of free space: an extent that became free (`freed`) because a commit returned
+  // it or a preallocation was discarded, or an extent that an allocation took.
+  struct Change {
+    std::uint64_t event = 0;
+    state::FreedList::Entry extent;
+    bool freed = false;
+  };
+  std::deque<Change> changes_;
+  std::uint64_t commit_began_ = 0;  // event number of the last commit_flushing
+  std::uint64_t trials_left_;       // how many trials the search may still make
   // How many times extents of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;
 };

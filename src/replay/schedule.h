@@ -5,8 +5,11 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include "replay/op_stream.h"
 
 namespace e4r::replay {
 
@@ -30,6 +33,9 @@ class CommitProgress {
   // between the last extent that it had certainly returned and the last one that it may have
   // returned. 0 if no commit is in progress or its progress is unknown.
   [[nodiscard]] std::uint64_t estimate(std::uint64_t event) const;
+  // The event of the first free whose extent the commit in progress has certainly not returned when
+  // `event` happens; UINT64_MAX if none is known.
+  [[nodiscard]] std::uint64_t first_missing(std::uint64_t event) const;
 
  private:
   struct Point {
@@ -42,6 +48,9 @@ class CommitProgress {
     std::vector<Point> given;    // in ascending order
     std::vector<Point> missing;  // likewise
   };
+  // The commit in progress at the event; null if no commit is in progress.
+  [[nodiscard]] const Commit* find(std::uint64_t event) const;
+
   std::vector<Commit> commits_;
 };
 
@@ -61,7 +70,7 @@ class Schedule {
   };
 
   [[nodiscard]] bool empty() const {
-    return moved_.empty() && commits_.empty() && discards_.empty();
+    return moved_.empty() && commits_.empty() && discards_.empty() && seen_.empty();
   }
 
   // The allocation with that number (Op::request) takes effect after event `after`, and after all
@@ -84,6 +93,18 @@ class Schedule {
     const auto found = commits_.find(request);
     return found == commits_.end() ? 0 : found->second;
   }
+  // Clusters that the allocation's search saw as free (`free`) or in use, because it passed their
+  // group before another thread changed them.
+  struct Seen {
+    std::uint32_t group = 0, start = 0, count = 0;
+    bool free = false;
+  };
+  void see(std::uint64_t request, std::vector<Seen> seen) { seen_[request] = std::move(seen); }
+  [[nodiscard]] std::span<const Seen> seen(std::uint64_t request) const {
+    const auto found = seen_.find(request);
+    return found == seen_.end() ? std::span<const Seen>() : found->second;
+  }
+
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
 
   // Before the allocation takes effect, the trim or the worker (FsState::Discarding::by) gives back
@@ -98,9 +119,19 @@ class Schedule {
   boost::unordered_flat_map<std::uint64_t, Place> moved_;             // by request
   boost::unordered_flat_map<std::uint64_t, std::uint64_t> commits_;   // by request
   boost::unordered_flat_map<std::uint64_t, std::uint64_t> discards_;  // likewise
+  boost::unordered_flat_map<std::uint64_t, std::vector<Seen>> seen_;  // likewise
   CommitProgress progress_;
   std::uint64_t turns_ = 0;
 };
+
+// The operation that lets the next allocation see the clusters that way.
+[[nodiscard]] inline Op op_before(const Op& op, const Schedule::Seen& seen) {
+  Op out = op_before(op, seen.free ? Op::Kind::reveal : Op::Kind::hide);
+  out.group = seen.group;
+  out.start = seen.start;
+  out.count = seen.count;
+  return out;
+}
 
 // The unchanged order of OpStream.
 inline const Schedule kTraceOrder;

@@ -70,6 +70,7 @@ json::object agreement_json(const replay::Agreement& a) {
           {"skips", a.skips},
           {"races", a.races},
           {"decided_at_answer", a.late},
+          {"saw_earlier", a.earlier},
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
           {"first_divergence",

@@ -272,6 +272,7 @@ std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
   add("overlapping another thread", "races", a.races);
   add("a locked group skipped", "skips", a.skips);
   add("decided at the answer", "decided_at_answer", a.late);
+  add("saw an earlier state", "saw_earlier", a.earlier);
   add("corrected (resync)", "forced", a.forced);
   add("clusters in conflict", "conflicting_clusters", a.conflicts);
   return out;

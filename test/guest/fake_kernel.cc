@@ -32,8 +32,8 @@
 
 extern "C" const char e4r_identity[];
 const char e4r_identity[] =
-    E4R_IDENTITY " protocol=6 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
-static_assert(E4R_PROTOCOL == 6);
+    E4R_IDENTITY " protocol=7 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
+static_assert(E4R_PROTOCOL == 7);
 
 namespace {
 
@@ -216,6 +216,11 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
     case E4R_FREE:
       if (name == "says-planted") print_planted(op);
       return name == "free-fails" ? -EIO : 0;
+    case E4R_PRETEND:
+      if (name == "says-races")
+        std::fprintf(stderr, "pretend block %llu+%u %s\n", static_cast<unsigned long long>(op.goal),
+                     op.len, (op.flags & E4R_PRETEND_FREE) != 0 ? "free" : "in use");
+      return 0;
     case E4R_COMMIT_UNTIL:
       if (name == "says-races")
         std::fprintf(stderr, "commit until group %llu, cluster %u\n",

@@ -320,6 +320,25 @@ TEST_F(KernelTest, LearnsWhatOthersDidMeanwhile) {
       << kept_consoles();
 }
 
+// A search may have passed a group before another thread changed it.
+TEST_F(KernelTest, PassesEarlierStatesOn) {
+  keep_consoles();
+  const std::uint32_t blocks = source_.geometry.blocks_per_group;
+  {
+    auto kernel = start("says-races");
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    (*kernel)->pretend(0, 30, 5, false);
+    (*kernel)->pretend(0, 40, 6, true);
+    (*kernel)->pretend(0, blocks - 2, 5, true);  // leaves the group
+    ASSERT_TRUE((*kernel)->allocate(request(16), nullptr).success);
+  }
+  EXPECT_NE(kept_consoles().find("pretend block 30+5 in use\n"
+                                 "pretend block 40+6 free\n"
+                                 "inode"),
+            std::string::npos)
+      << kept_consoles();
+}
+
 // A request may be decided when a commit has returned only part of its clusters.
 TEST_F(KernelTest, ReturnsPartsOfACommit) {
   keep_consoles();

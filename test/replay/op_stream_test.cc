@@ -71,6 +71,8 @@ struct Script {
       case Op::Kind::reclaim_group:
         return fmt::format("c{}", op.group);
       case Op::Kind::commit_until:
+      case Op::Kind::hide:
+      case Op::Kind::reveal:
       case Op::Kind::unlink_until:
         return "until";
       case Op::Kind::returned:

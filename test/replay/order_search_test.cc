@@ -335,11 +335,29 @@ TEST(CommitProgress, LiesBetweenWhatWasGivenAndWhatWasMissing) {
   EXPECT_EQ(progress.estimate(136), 70u);  // nothing shows that some were not returned
   EXPECT_EQ(progress.estimate(140), 90u);
   EXPECT_EQ(progress.estimate(201), 0u);
+  EXPECT_EQ(progress.first_missing(99), UINT64_MAX);
+  EXPECT_EQ(progress.first_missing(110), 10u);
+  EXPECT_EQ(progress.first_missing(111), 60u);
+  EXPECT_EQ(progress.first_missing(136), UINT64_MAX);
   progress.begin(300);
   progress.add_given(310, 150);
   progress.add_missing(320, 140);           // contradicts the line above
   EXPECT_EQ(progress.estimate(305), 120u);  // freed after the beginning of the previous commit
   EXPECT_EQ(progress.estimate(315), 150u);
+}
+
+TEST(CommitProgress, TakesWhatWasMissingInAnyOrder) {
+  replay::CommitProgress progress;
+  progress.begin(100);
+  progress.add_missing(130, 50);
+  progress.add_missing(110, 20);
+  progress.add_missing(120, 60);  // the first line says more
+  progress.add_missing(150, 70);
+  progress.add_missing(150, 65);  // says more than the line before
+  EXPECT_EQ(progress.first_missing(105), 20u);
+  EXPECT_EQ(progress.first_missing(111), 50u);
+  EXPECT_EQ(progress.first_missing(131), 65u);
+  EXPECT_EQ(progress.first_missing(151), UINT64_MAX);
 }
 
 }  // namespace

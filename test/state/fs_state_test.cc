@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "state/pretence.h"
 #include "util/rng.h"
 
 namespace e4r::state {
@@ -64,6 +65,48 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
       ASSERT_TRUE(lines.empty()) << lines.front();
     }
   }
+}
+
+TEST(Pretence, EndsWithTheStateBefore) {
+  for (const GroupIndex index : {GroupIndex::none, GroupIndex::lists, GroupIndex::sets}) {
+    const Fixture fixture(6);
+    FsState state(fixture.source, index);
+    for (std::uint32_t group = 0; group < 5; ++group) state.load(group);
+    state.take(state.group(1), 4, 100);
+    const std::vector<std::uint64_t> words(state.words(state.group(1)).begin(),
+                                           state.words(state.group(1)).end());
+    const std::uint32_t first_free = state.group(1).first_free;
+    {
+      Pretence pretence(state);
+      EXPECT_TRUE(pretence.change(1, 4, 50, true));
+      EXPECT_TRUE(pretence.change(1, 200, 800, false));
+      EXPECT_TRUE(pretence.change(1, 300, 10, true));
+      EXPECT_EQ(state.group(1).free, 1020u - 100 + 50 - 800 + 10);
+      EXPECT_FALSE(pretence.change(1, 4, 60, true));     // partly free
+      EXPECT_FALSE(pretence.change(1, 190, 20, false));  // partly in use
+      EXPECT_FALSE(pretence.change(1, 1000, 25, false));
+      EXPECT_FALSE(pretence.change(1, 10, 0, false));
+      EXPECT_FALSE(pretence.change(5, 10, 5, false));  // not loaded
+      EXPECT_FALSE(pretence.change(6, 10, 5, false));
+      expect_sound(state);
+    }
+    EXPECT_TRUE(std::ranges::equal(words, state.words(state.group(1))));
+    EXPECT_EQ(state.group(1).first_free, first_free);
+    expect_sound(state);
+  }
+}
+
+TEST(Pretence, LeavesWhatWasTakenMeanwhile) {
+  const Fixture fixture(2);
+  FsState state(fixture.source, GroupIndex::sets);
+  state.load(0);
+  state.take(state.group(0), 4, 100);
+  Pretence pretence(state);
+  ASSERT_TRUE(pretence.change(0, 10, 30, true));
+  state.take(state.group(0), 15, 5);
+  pretence.end();
+  EXPECT_TRUE(bitmap::find_clear(state.words(state.group(0)), 104, 4) >= 104);
+  expect_sound(state);
 }
 
 // Returns the length that mb_find_extent would find, computed from the chunks alone.

@@ -132,13 +132,19 @@ static int __ref e4r_mount(const struct e4r_op *op)
 
 static int e4r_do(const struct e4r_op *op, struct e4r_answer *a)
 {
+	int err, ended;
+
 	if (!e4r.sb && op->kind != E4R_MOUNT && op->kind != E4R_POWER_OFF)
 		return -ENODEV;
 	switch (op->kind) {
 	case E4R_MOUNT:
 		return e4r_mount(op);
 	case E4R_ALLOCATE:
-		return e4r_allocate(op, a);
+		err = e4r_allocate(op, a);
+		ended = e4r_end_pretences();
+		return err ? err : ended;
+	case E4R_PRETEND:
+		return e4r_pretend(op);
 	case E4R_FREE:
 		return e4r_free(op, a);
 	case E4R_DISCARD:

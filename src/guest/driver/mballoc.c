@@ -30,5 +30,6 @@ static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc)
 #include "e4replay-inodes.c"
 #include "e4replay-requests.c"
 #include "e4replay-memory.c"
+#include "e4replay-pretend.c"
 #include "e4replay-files.c"
 #include "e4replay-driver.c"

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tests searches that see one group before and another group after a change by another thread.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "allocator/model.h"
+#include "replay/session.h"
+#include "support/busy_fs.h"
+#include "support/model.h"
+#include "trace/packed.h"
+
+namespace e4r::test {
+namespace {
+
+using trace::EventKind;
+
+constexpr std::uint32_t kLen = 20;
+constexpr Extent kFirst = {1, 100, kLen, 0};
+constexpr Extent kSecond = {2, 200, kLen, 0};
+// Each of the two groups has further free extents. They are too short, but a search examines them.
+// So the count of extents shows that the search did not skip the group.
+constexpr std::uint32_t kShortOnes = 4, kShort = 7;
+constexpr Thread kOther = {1, 0}, kSearching = {2, 1};
+
+// Two threads on a file system that has free clusters in two groups only.
+class TwoThreads {
+ public:
+  explicit TwoThreads(const char* policy) : fs_(model_shape("blocks_4k_forty_groups")) {
+    fs_.fill();
+    for (const Extent& e : {kFirst, kSecond}) {
+      fs_.free(e.group, e.start, e.len);
+      for (std::uint32_t i = 1; i <= kShortOnes; ++i) fs_.free(e.group, e.start - 10 * i, kShort);
+    }
+    tunables_ = allocator::defaults_for(fs_.geometry());
+    tunables_.possible_cpus = 2;
+    model_.emplace(fs_.source(), *allocator::find_policy(policy), tunables_);
+    for (std::uint32_t group = 0; group < fs_.geometry().groups; ++group) {
+      model_->load_by_others(group);
+      trace_.add_load({}, group);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t block_in(std::uint32_t group) const {
+    return fs_.geometry().first_block(group);
+  }
+  void begin_commit() {
+    trace_.add_commit(EventKind::commit_flushing, 1);
+    model_->begin_commit();
+  }
+  void end_commit() {
+    trace_.add_commit(EventKind::end_commit, 1);
+    model_->end_commit();
+  }
+  void ask(const Thread& thread, std::uint64_t goal, std::uint32_t flags = 0) {
+    allocator::Request request;
+    request.number = ++asked_;
+    request.ino = 100 + thread.pid;
+    request.flags = mb::hint_data | mb::hint_noprealloc | flags;
+    request.inputs.mode = allocator::Mode::noprealloc;
+    request.cpu = thread.cpu;
+    request.len = kLen;
+    request.logical = static_cast<std::uint32_t>(asked_) << 16;
+    request.goal = goal;
+    request.size_hint = 1ull << 32;
+    open_ = trace_.open(thread, request, kLen);
+  }
+  // Decides the request. Its search does not see that `hidden` is free.
+  allocator::Decision decide(const std::optional<Extent>& hidden = {}) {
+    if (hidden) model_->pretend(hidden->group, hidden->start, hidden->len, false);
+    const allocator::Decision decision = model_->allocate(open_->request, nullptr);
+    trace_.finish(*open_, decision);
+    return decision;
+  }
+  void take(const Extent& extent) {
+    ask(kOther, fs_.geometry().block_of(extent.group, extent.start), mb::hint_try_goal);
+    const allocator::Decision decision = decide();
+    ASSERT_TRUE(same_clusters(decision.result, extent));
+  }
+  void free(const Extent& extent) {
+    trace_.add_free(kOther, 100 + kOther.pid, extent.group, extent.start, extent.len);
+    model_->note_event(trace_.events().size());
+    ASSERT_TRUE(model_->free(extent.group, extent.start, extent.len, true));
+  }
+
+  void expect_exact(std::uint64_t earlier) {
+    replay::Session session(fs_.source(), packed_trace(trace_.events(), trace::Generation::v6_5),
+                            {});
+    replay::Setup setup = {&model_->policy(), tunables_};
+    setup.check_every = replay::Setup::kOften;
+    const auto followed = session.follow(setup);
+    ASSERT_TRUE(followed.ok());
+    EXPECT_EQ(followed->engine->agreement().identical, asked_);
+    EXPECT_EQ(followed->engine->agreement().earlier, earlier);
+    const auto alone = session.free_run(setup);
+    ASSERT_TRUE(alone.ok());
+    EXPECT_EQ(alone->engine->agreement().identical, asked_);
+  }
+
+ private:
+  ModelFs fs_;
+  allocator::Tunables tunables_;
+  std::optional<allocator::Model> model_;
+  KernelTraceWriter trace_{false};
+  std::optional<KernelTraceWriter::Open> open_;
+  std::uint64_t asked_ = 0;
+};
+
+// A commit returns the extent in group 1 after a search has passed that group, and the extent in
+// group 2 before the search comes there.
+TEST(SeenEarlier, ACommitReturnsExtentsBetweenTwoVisits) {
+  for (const char* policy : {"linux-7.3", "linux-6.17"}) {
+    TwoThreads threads(policy);
+    threads.take(kFirst);
+    threads.take(kSecond);
+    threads.free(kFirst);
+    threads.free(kSecond);
+    threads.begin_commit();
+    threads.ask(kSearching, threads.block_in(kFirst.group));
+    threads.end_commit();
+    EXPECT_TRUE(same_clusters(threads.decide(kFirst).result, kSecond));
+    threads.ask(kSearching, threads.block_in(kFirst.group));
+    EXPECT_TRUE(same_clusters(threads.decide().result, kFirst));
+    threads.expect_exact(1);
+  }
+}
+
+// The true state returns after the decision, even if nothing was found.
+TEST(SeenEarlier, PretencesEndWithTheDecision) {
+  TwoThreads threads("linux-7.3");
+  threads.ask(kSearching, threads.block_in(kFirst.group));
+  EXPECT_TRUE(same_clusters(threads.decide(kFirst).result, kSecond));
+  threads.ask(kSearching, threads.block_in(kFirst.group));
+  EXPECT_TRUE(same_clusters(threads.decide().result, kFirst));
+}
+
+}  // namespace
+}  // namespace e4r::test
