@@ -214,9 +214,10 @@ Decision Allocator::try_skipping(const Search& begun, const PassedOver& passed,
 // visit. Returns an empty set if the guide confirms no outcome. `begun` is the search at its start;
 // `trial` has the same request.
 PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
-                                       Search& trial) const {
+                                       Search& trial, std::vector<PassedOver>* tried) const {
   PassedOver passed = begun.passed_over;
   for (std::size_t tries = 0; tries < PassedOver::kMost && passed.add(group); ++tries) {
+    if (tried != nullptr) tried->push_back(passed);
     const Decision found = try_skipping(begun, passed, trial);
     if (guide.confirms(found)) return passed;
     if (!found.success) break;
@@ -350,8 +351,13 @@ void Allocator::search_guided(Search& search) {
   Search trial(state_, tunables_, ignored);
   copy_request(begun, trial);
   trial.goal_len = begun.goal_len;
-  PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial);
-  if (passed.empty()) passed = find_passed_visits(begun, *search.guide, trial);
+  std::vector<PassedOver> tried = {begun.passed_over};
+  PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial, &tried);
+  for (std::size_t i = 0; i < tried.size() && passed.empty(); ++i) {
+    Search from = begun;
+    from.passed_over = tried[i];
+    passed = find_passed_visits(from, *search.guide, trial);
+  }
   if (passed.empty() && !doubted) return;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;

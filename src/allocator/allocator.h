@@ -92,8 +92,8 @@ class Allocator {
   state::Prealloc* keep_if_accepted(Search& search, state::Prealloc* pa) const;
   Decision try_search(Search& trial) const;
   Decision try_skipping(const Search& begun, const PassedOver& passed, Search& trial) const;
-  PassedOver find_passed_over(const Search& begun, std::uint32_t group, Guide& guide,
-                              Search& trial) const;
+  PassedOver find_passed_over(const Search& begun, std::uint32_t group, Guide& guide, Search& trial,
+                              std::vector<PassedOver>* tried = nullptr) const;
   PassedOver find_passed_visits(const Search& begun, Guide& guide, Search& trial) const;
   void read_stream(const Request& request, Search& search) const;
   void search_guided(Search& search);
