@@ -25,8 +25,12 @@ NOT_ALONE = {"discard-beside", "trim-beside"}
 CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
 # When a kernel skips a group because its lock is held, it may already have counted the group.
 LOCKED = CR1 | {"mb_stats/cr0_stats/groups_considered"}
+# Where several skips explain a decision, they may lie in different criteria.
+SKIPS = LOCKED | {f"mb_stats/{name}" for name in (
+    "best_avail_stats/groups_considered", "cr2_stats/groups_considered", "cr3_stats/groups_considered",
+    "cr2_stats/extents_scanned", "cr3_stats/extents_scanned")}
 MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1, "storm-6.12": LOCKED,
-              "storm-6.12-probes": CR1}
+              "storm-6.12-probes": CR1, "ring-6.18": SKIPS}
 
 
 def figures(column, path=""):
