@@ -336,10 +336,14 @@ void Guest::end() {
   end_group();
 }
 
-// Ends all processes of the kernel, and the guard.
+// Ends all processes of the kernel, and the guard. The guard is not in the kernel's group if the
+// kernel ended before the guard could join it.
 void Guest::end_group() {
   ::kill(-pid_, SIGKILL);
-  if (guard_ > 0) reap(guard_);
+  if (guard_ > 0) {
+    ::kill(guard_, SIGKILL);
+    reap(guard_);
+  }
   pid_ = guard_ = -1;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -182,6 +183,14 @@ TEST_F(GuestTest, AProgramThatIsNoKernel) {
   ASSERT_FALSE(guest.ok());
   EXPECT_NE(guest.error().message.find("e4replay kernel build"), std::string::npos)
       << guest.error().message;
+}
+
+// The program may end before the process that guards it has joined its group.
+TEST_F(GuestTest, AProgramThatEndsAtOnceLeavesNothingToWaitFor) {
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_FALSE(Guest::start(boot("/bin/true")).ok());
+    ASSERT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
+  }
 }
 
 TEST_F(GuestTest, AFailureOfWhatNobodyWaitedForIsToldLater) {
