@@ -365,17 +365,19 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
   Trial trial(model().own_state());
   Seen seen;
   const auto undo = [&](const Freed& extent, bool freed) {
-    if (extent.group == op.closing.result.group || tries == 0 || trials_left_ == 0 ||
+    if (extent.group == op.closing.result.group ||
         !trial.change(extent.group, extent.start, extent.count, !freed))
       return false;
     --tries;
     seen.push_back({extent.group, extent.start, extent.count, !freed});
     return agrees(op);
   };
-  for (const Freed& entry : std::views::reverse(returned))
+  for (const Freed& entry : std::views::reverse(returned)) {
+    if (tries == 0 || trials_left_ == 0) return std::nullopt;
     if (undo(entry, true)) return seen;
+  }
   for (const Change& change : std::views::reverse(changes_)) {
-    if (change.event <= op.asked_at) break;
+    if (tries == 0 || trials_left_ == 0 || change.event <= op.asked_at) break;
     if (undo(change.extent, change.freed)) return seen;
   }
   return std::nullopt;
@@ -391,19 +393,26 @@ Status OrderSearch::see_earlier(const Op& op) {
   if (trials_left_ == 0 || state.has_lists() || op.closing.prealloc) return {};
   std::size_t tries = kTries;
   std::optional<Seen> seen = find_seen(op, {}, tries);
-  std::vector<Freed> returned;
+  std::vector<Freed> returned;  // in other groups
+  std::uint64_t freed = 0;
   if (const auto transaction = model().committing(); !seen && transaction) {
     const std::uint64_t missing = found_.progress().first_missing(op.ordinal);
     Trial trial(state);
     for (const Freed& entry : state.freed().entries()) {
-      if (entry.transaction != *transaction || entry.freed_at >= missing || !trial.give(entry))
+      if (entries_left_ == 0 || tries == 0 || entry.transaction != *transaction ||
+          entry.freed_at >= missing || !trial.give(entry))
         break;
-      returned.push_back(entry);
-      if (entry.group == op.closing.result.group && (seen = find_seen(op, returned, tries))) break;
+      --entries_left_;
+      if (entry.group != op.closing.result.group) {
+        returned.push_back(entry);
+      } else if ((seen = find_seen(op, returned, tries))) {
+        freed = entry.freed_at;
+        break;
+      }
     }
   }
   if (!seen) return {};
-  if (!returned.empty()) E4R_CHECK(commit_before(op, returned.back().freed_at));
+  if (freed != 0) E4R_CHECK(commit_before(op, freed));
   found_.see(op.request, *std::move(seen));
   return {};
 }
