@@ -370,9 +370,7 @@ TEST(Pursuit, EndsWhereAnAnswerWasLost) {
   std::vector<trace::Event> events(all.begin(), request + 1);
   events.push_back(lost_at(*request));
   add_events(pursuit.backlog(), events);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!pursuit.has_ended() && std::chrono::steady_clock::now() < until)
-    std::this_thread::yield();
+  while (!pursuit.has_ended()) std::this_thread::yield();
   EXPECT_EQ(pursuit.why(), "the kernel dropped events");
 }
 
