@@ -49,11 +49,13 @@ void Model::begin_commit() {
   if (committing_) state_.commit(transaction_ - 1);
   committing_ = true;
   ++transaction_;
+  state_.set_committing(committing());
 }
 
 void Model::end_commit() {
   if (committing_) state_.commit(transaction_ - 1);
   committing_ = false;
+  state_.set_committing(committing());
 }
 
 void Model::commit_until(std::uint64_t event) {

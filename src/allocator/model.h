@@ -39,6 +39,8 @@ class Model final : public Decider {
   [[nodiscard]] std::optional<std::uint64_t> committing() const {
     return committing_ ? std::optional(transaction_ - 1) : std::nullopt;
   }
+  // The number of the running transaction.
+  [[nodiscard]] std::uint64_t running() const { return transaction_; }
   std::uint64_t send_discards(std::uint64_t most) override;
   std::uint64_t trim(Trim& trim, std::uint64_t most) override;
   void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;

@@ -108,6 +108,50 @@ TreeShape FreedList::shape(std::uint32_t group) const {
   return TreeShaper<Tree>::read(trees->second.linked, [](const Node& node) { return node.start; });
 }
 
+FreedList::Group FreedList::group(std::uint32_t group) const {
+  Group out;
+  const auto trees = by_group_.find(group);
+  if (trees != by_group_.end()) {
+    for (const Node& node : trees->second.unlinked) out.entries.push_back(node);
+    out.unlinked = out.entries.size();
+    for (const Node& node : trees->second.linked) out.entries.push_back(node);
+  }
+  const auto linked = out.entries.begin() + static_cast<std::ptrdiff_t>(out.unlinked);
+  std::ranges::stable_sort(out.entries.begin(), linked, {}, &Entry::freed_at);
+  std::ranges::stable_sort(linked, out.entries.end(), {}, &Entry::freed_at);
+  out.shape = shape(group);
+  return out;
+}
+
+void FreedList::set_group(std::uint32_t group, const Group& to) {
+  if (const auto trees = by_group_.find(group); trees != by_group_.end()) {
+    trees->second.linked.clear();
+    trees->second.unlinked.clear();
+    list_.remove_if([group](const Node& node) { return node.group == group; });
+  }
+  Trees& trees = by_group_[group];
+  std::map<std::uint32_t, Node*> linked;
+  auto next = list_.begin();
+  for (std::size_t i = 0; i < to.entries.size(); ++i) {
+    const bool is_linked = i >= to.unlinked;
+    while (next != list_.end() && (is_linked || !next->linked) &&
+           next->freed_at <= to.entries[i].freed_at)
+      ++next;
+    while (is_linked && next != list_.end() && !next->linked) ++next;
+    const auto node = list_.emplace(next, to.entries[i]);
+    node->self = node;
+    node->linked = is_linked;
+    if (is_linked)
+      linked.emplace(node->start, &*node);
+    else
+      trees.unlinked.insert(*node);
+  }
+  TreeShaper<Tree>::make(trees.linked, to.shape,
+                         [&](std::uint32_t start) -> Node& { return *linked.at(start); });
+  first_linked_ = std::ranges::find_if(list_, &Node::linked);
+  if (to.entries.empty()) by_group_.erase(group);
+}
+
 void FreedList::restore(const std::vector<Entry>& entries,
                         const std::unordered_map<std::uint32_t, TreeShape>& shapes) {
   std::unordered_map<std::uint32_t, std::map<std::uint32_t, Node*>> groups;
@@ -137,17 +181,34 @@ void FreedList::restore(const std::vector<Entry>& entries,
   }
 }
 
+FreedList::Entry FreedList::take(Node& node) {
+  const Entry out = node;
+  const auto trees = by_group_.find(node.group);
+  remove(node.linked ? trees->second.linked : trees->second.unlinked, node);
+  if (trees->second.linked.empty() && trees->second.unlinked.empty()) by_group_.erase(trees);
+  return out;
+}
+
 std::vector<FreedList::Entry> FreedList::take_committed(std::uint64_t transaction,
                                                         std::uint64_t last_event) {
   std::vector<Entry> out;
   while (!list_.empty() && list_.front().transaction == transaction &&
-         list_.front().freed_at <= last_event) {
-    Node& node = list_.front();
-    out.push_back(node);
-    const auto trees = by_group_.find(node.group);
-    remove(node.linked ? trees->second.linked : trees->second.unlinked, node);
-    if (trees->second.linked.empty() && trees->second.unlinked.empty()) by_group_.erase(trees);
-  }
+         list_.front().freed_at <= last_event)
+    out.push_back(take(list_.front()));
+  return out;
+}
+
+std::vector<FreedList::Entry> FreedList::take_overlapping(std::uint32_t group, std::uint32_t start,
+                                                          std::uint32_t count,
+                                                          std::uint64_t transaction) {
+  std::vector<Node*> nodes;
+  if (const auto trees = by_group_.find(group); trees != by_group_.end())
+    for (Tree* tree : {&trees->second.linked, &trees->second.unlinked})
+      for (Node& node : *tree)
+        if (node.transaction == transaction && node.start < start + count && start < node.end())
+          nodes.push_back(&node);
+  std::vector<Entry> out;
+  for (Node* node : nodes) out.push_back(take(*node));
   return out;
 }
 

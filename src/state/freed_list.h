@@ -37,6 +37,7 @@ class FreedList {
     std::uint64_t freed_at = 0;  // the event that determined its place on the list (add)
 
     [[nodiscard]] std::uint32_t end() const { return start + count; }
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
 
   explicit FreedList(FreedMerging merging = FreedMerging::neighbours) : merging_(merging) {}
@@ -58,6 +59,10 @@ class FreedList {
   [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction,
                                                   std::uint64_t last_event = UINT64_MAX);
 
+  // Removes and returns the entries of `transaction` that overlap the range.
+  [[nodiscard]] std::vector<Entry> take_overlapping(std::uint32_t group, std::uint32_t start,
+                                                    std::uint32_t count, std::uint64_t transaction);
+
   [[nodiscard]] const auto& entries() const { return list_; }
   // Calls fn(entry) for each entry of one group.
   template <class Fn>
@@ -68,6 +73,19 @@ class FreedList {
     for (const Node& node : trees->second.unlinked) fn(static_cast<const Entry&>(node));
   }
   [[nodiscard]] bool empty() const { return list_.empty(); }
+  [[nodiscard]] bool has(std::uint32_t group) const { return by_group_.contains(group); }
+
+  // The entries of one group in the order of the list, and its tree.
+  struct Group {
+    std::vector<Entry> entries;
+    std::size_t unlinked =
+        0;            // how many entries unlink() has removed from the tree: the first ones
+    TreeShape shape;  // as shape() returns it
+    friend bool operator==(const Group&, const Group&) = default;
+  };
+  [[nodiscard]] Group group(std::uint32_t group) const;
+  // Replaces the entries of one group. The entry's events determine their places on the list.
+  void set_group(std::uint32_t group, const Group& to);
 
   // The shape of a group's tree, without the entries that unlink() has removed. The number of an
   // element is its start cluster.
@@ -99,6 +117,7 @@ class FreedList {
   };
 
   void insert(Tree& tree, const Entry& entry);
+  Entry take(Node& node);
   void remove(Tree& tree, Node& node);
   bool merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry);
   void merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry);

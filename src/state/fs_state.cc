@@ -274,8 +274,12 @@ void FsState::end_discards_in(std::uint32_t group, std::uint32_t start, std::uin
   }
 }
 
-// Commits the transactions that freed clusters of the range, and all earlier ones.
+// Commits the transactions that freed clusters of the range, and all earlier ones. A commit in
+// progress returns only the extents that overlap the range.
 void FsState::commit_frees_in(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
+  if (committing_)
+    for (const FreedList::Entry& entry : freed_.take_overlapping(number, start, len, *committing_))
+      give_back(entry);
   std::optional<std::uint64_t> newest;
   freed_.for_group(number, [&](const FreedList::Entry& e) {
     if (e.start < start + len && start < e.start + e.count)
@@ -408,11 +412,14 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
 }
 
 void FsState::commit(std::uint64_t transaction, std::uint64_t last_event) {
-  for (const FreedList::Entry& entry : freed_.take_committed(transaction, last_event)) {
-    if (!give(groups_[entry.group], entry.start, entry.count)) ++bad_frees_;
-    groups_[entry.group].trimmed = false;
-    if (geometry_.discard) given_back_.push_back(entry);
-  }
+  for (const FreedList::Entry& entry : freed_.take_committed(transaction, last_event))
+    give_back(entry);
+}
+
+void FsState::give_back(const FreedList::Entry& entry) {
+  if (!give(groups_[entry.group], entry.start, entry.count)) ++bad_frees_;
+  groups_[entry.group].trimmed = false;
+  if (geometry_.discard) given_back_.push_back(entry);
 }
 
 void FsState::write_first_bitmap(Group& group) {

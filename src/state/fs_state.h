@@ -227,6 +227,8 @@ class FsState {
   // Makes the clusters that `transaction` freed up to `last_event` free (note_event). Counts ranges
   // that cannot be given back in bad_frees().
   void commit(std::uint64_t transaction, std::uint64_t last_event = UINT64_MAX);
+  // Sets the transaction whose commit is in progress; nullopt if there is none.
+  void set_committing(std::optional<std::uint64_t> transaction) { committing_ = transaction; }
   // Notes that the commit of `transaction` has removed the extents freed up to `last_event` from
   // the groups' trees (FreedList::unlink).
   void unlink_freed(std::uint64_t transaction, std::uint64_t last_event) {
@@ -275,6 +277,7 @@ class FsState {
   [[nodiscard]] std::span<Group> on_page_of(std::uint32_t number);
   void load_one(Group& group);
   void write_first_bitmap(Group& group);
+  void give_back(const FreedList::Entry& entry);
   void commit_frees_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   void release_overlapping(const Group& group, std::uint32_t start, std::uint32_t len);
   [[nodiscard]] bool is_preallocated(const Group& group, std::uint32_t start,
@@ -303,6 +306,7 @@ class FsState {
   std::vector<Discarding> discarding_;
   std::uint64_t bad_frees_ = 0;
   std::uint64_t event_ = 0;  // as note_event() set it
+  std::optional<std::uint64_t> committing_;
   std::uint64_t preallocs_made_ = 0;
   std::uint32_t loaded_ = 0;
   std::uint32_t unread_ = 0;

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "util/rng.h"
+
 namespace e4r::state {
 namespace {
 
@@ -94,6 +98,54 @@ TEST(FreedList, KeepsUnlinkedEntriesUntilTheyAreTaken) {
   EXPECT_EQ(taken[2].start, 20u);
   EXPECT_EQ(list.take_committed(2).size(), 1u);
   EXPECT_TRUE(list.empty());
+}
+
+// Adds a random extent, removes entries from their trees, or takes some.
+void change(FreedList& list, Rng& rng, std::uint64_t event) {
+  const auto transaction = 1 + event / 200;
+  if (const std::uint64_t kind = rng.below(20); kind == 0)
+    list.unlink(transaction - 1, event - rng.below(200));
+  else if (kind == 1)
+    (void)list.take_committed(transaction - 1, event - rng.below(200));
+  else
+    (void)list.add(static_cast<std::uint32_t>(rng.below(3)),
+                   static_cast<std::uint32_t>(rng.below(400)),
+                   static_cast<std::uint32_t>(rng.between(1, 4)), transaction, event);
+}
+
+// If a group's entries are taken out and put back, the list behaves as before.
+TEST(FreedList, PutsTheEntriesOfAGroupBack) {
+  FreedList whole(FreedMerging::parent), parted(FreedMerging::parent);
+  Rng one(1), other(1), which(2);
+  for (std::uint64_t event = 200; event < 4000; ++event) {
+    change(whole, one, event);
+    change(parted, other, event);
+    const auto group = static_cast<std::uint32_t>(which.below(4));
+    const FreedList::Group entries = parted.group(group);
+    if (which.below(2) == 0) {
+      parted.set_group(group, {{}, 0, {{}}});
+      EXPECT_FALSE(parted.has(group));
+    }
+    parted.set_group(group, entries);
+    ASSERT_EQ(parted.group(group), whole.group(group));
+    ASSERT_TRUE(std::ranges::equal(parted.entries(), whole.entries())) << "event " << event;
+  }
+}
+
+TEST(FreedList, TakesWhatOverlaps) {
+  FreedList list(FreedMerging::parent);
+  EXPECT_TRUE(list.add(0, 10, 5, 1, 1));
+  EXPECT_TRUE(list.add(0, 20, 5, 1, 2));
+  EXPECT_TRUE(list.add(0, 30, 5, 2, 3));
+  list.unlink(1, 1);
+  const auto taken = list.take_overlapping(0, 14, 20, 1);
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(taken[0].start + taken[1].start, 30u);
+  EXPECT_TRUE(list.take_overlapping(0, 0, 30, 2).empty());
+  EXPECT_TRUE(list.take_overlapping(1, 0, 100, 2).empty());
+  ASSERT_EQ(list.entries().size(), 1u);
+  EXPECT_EQ(list.take_overlapping(0, 34, 1, 2).size(), 1u);
+  EXPECT_FALSE(list.has(0));
 }
 
 }  // namespace
