@@ -372,7 +372,8 @@ void Engine::on_free(const Op& op) {
   const BlockRange range = {geometry().block_of(op.group, op.start),
                             geometry().to_blocks(op.count)};
   if (source_.geometry.discard) last_free_ = op;
-  decider_->note_event(op.ordinal);
+  event_ = std::max(event_, op.ordinal);
+  decider_->note_event(event_);
   free(op, range);
 }
 

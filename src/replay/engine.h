@@ -224,7 +224,8 @@ class Engine {
   bool stopped_ = false;              // Account::decided returned false
   std::optional<std::uint16_t> cpu_;  // as serve_on() set it
   const allocator::HeldLocks* held_ = nullptr;
-  std::vector<Op> seen_;  // hide and reveal operations for the next allocation
+  std::uint64_t event_ = 0;  // the last event that an operation has reached
+  std::vector<Op> seen_;     // hide and reveal operations for the next allocation
 };
 
 }  // namespace e4r::replay

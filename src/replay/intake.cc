@@ -324,8 +324,9 @@ Result<const Op*> OpReader::next_in_place() {
     E4R_TRY(Op * op, stream_.next());
     if (op == nullptr) break;
     if (!intake_.admit(*op)) continue;
-    const Schedule::Place* place =
-        op->kind == Op::Kind::allocate ? schedule_.find(op->request) : nullptr;
+    const Schedule::Place* place = op->kind == Op::Kind::allocate ? schedule_.find(op->request)
+                                   : op->kind == Op::Kind::free   ? schedule_.find_free(op->ordinal)
+                                                                  : nullptr;
     if (place == nullptr) return op;
     Op& held = held_.emplace(*place, *op).first->second;
     held.scheduled = true;
@@ -337,7 +338,7 @@ Result<const Op*> OpReader::next_in_place() {
   return nullptr;
 }
 
-// Returns the held allocation that takes effect before next_, or null.
+// Returns the held operation that takes effect before next_, or null.
 const Op* OpReader::release() {
   if (held_.empty()) return nullptr;
   const auto first = held_.begin();

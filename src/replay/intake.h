@@ -165,7 +165,7 @@ class OpReader {
   Contradictions contradictions_;
   Intake intake_;
   const Schedule& schedule_;
-  std::map<Schedule::Place, Op> held_;  // allocations that take effect later
+  std::map<Schedule::Place, Op> held_;  // operations that take effect later
   const Op* next_ = nullptr;            // the stream's next operation, if it has been read
   bool ended_ = false;
   Op now_;                 // an operation that the stream does not own

@@ -6,13 +6,11 @@
 #include <ranges>
 
 #include "replay/checkpoint.h"
-#include "state/pretence.h"
+#include "replay/trial.h"
 
 namespace e4r::replay {
 
 namespace {
-
-using Freed = state::FreedList::Entry;
 
 // How many decided allocations are remembered. This is more than the number of threads that can
 // have a pending allocation.
@@ -27,7 +25,7 @@ constexpr int kMostUndone = 3;
 constexpr std::uint64_t kTrialsPerDecision = 32;
 // How often, on average, each freed extent of a commit may be given back in trials. This bounds the
 // time for a trace in which no order fits.
-constexpr std::uint64_t kTriesPerEntry = 8;
+constexpr std::uint64_t kTriesPerEntry = 64;
 
 bool asks(const Op& op) {
   return op.kind == Op::Kind::allocate && op.closing.seen;
@@ -49,32 +47,6 @@ bool changes_space(const Op& op) {
   }
 }
 
-// Changes free space for a trial, and undoes that at the end.
-class Trial : public state::Pretence {
- public:
-  using Pretence::Pretence;
-
-  // Frees the clusters. Returns false if some of them are not in use.
-  bool give(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
-    return change(group, start, count, true);
-  }
-  bool give(const Freed& entry) { return give(entry.group, entry.start, entry.count); }
-  // Takes the clusters. Returns false if some of them are not free.
-  bool take(std::uint32_t group, std::uint32_t start, std::uint32_t count) {
-    return change(group, start, count, false);
-  }
-  bool take(const Freed& entry) { return take(entry.group, entry.start, entry.count); }
-};
-
-// The clusters of an allocation.
-struct Taken {
-  explicit Taken(const Op& op)
-      : group(op.closing.result.group),
-        start(static_cast<std::uint32_t>(op.closing.result.start)),
-        count(op.closing.result.len) {}
-  std::uint32_t group, start, count;
-};
-
 // Whether the clusters of the allocation are all free now.
 bool can_take(const state::FsState& state, const Op& op) {
   const Taken taken(op);
@@ -88,9 +60,11 @@ bool can_take(const state::FsState& state, const Op& op) {
 Status OrderSearch::advance(const Op& op) {
   E4R_CHECK(place_closed(op.ordinal));
   now_ = op.ordinal;
+  note_step(op);
   if (op.kind == Op::Kind::commit_flushing) {
     entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
     progress_.begin(now_);
+    tests_.clear();
     commit_began_ = now_;
   } else if (op.kind == Op::Kind::end_commit) {
     progress_.end(now_);
@@ -133,6 +107,13 @@ Status OrderSearch::find_place(const Op& op) {
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
   if (const Others later = find_later(op); !later.empty()) return place(op, later);
+  if (found_.progress().doubts(op.request)) {
+    const auto freed = find_commit(op);
+    if (const auto less = reorder_frees(op, freed.value_or(UINT64_MAX))) {
+      if (*less != 0) E4R_CHECK(commit_before(op, *less));
+      return place(op);
+    }
+  }
   if (const auto freed = find_needed_commit(op)) {
     E4R_CHECK(commit_before(op, *freed));
     return place(op);
@@ -150,6 +131,8 @@ Status OrderSearch::find_place(const Op& op) {
 Status OrderSearch::prepare(const Op& op) {
   if (const auto by = find_discard(op)) return end_discard_before(op, *by);
   if (const auto freed = find_commit(op)) return commit_before(op, *freed);
+  if (const auto freed = reorder_frees(op, UINT64_MAX))
+    return *freed == 0 ? Status() : commit_before(op, *freed);
   return see_earlier(op);
 }
 
@@ -192,7 +175,7 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   for (auto other = later.rbegin(); other != later.rend(); ++other)
     found_.move((*other)->op.request, now_);
   note_missing(op);
-  const std::uint64_t conflicts = agreement().conflicts;
+  const std::uint64_t conflicts = agreement().conflicts, differing = agreement().differing();
   const trace::RecordedExtent& result = op.closing.result;
   state::FsState::GroupPlace before;
   if (op.race == Race::allocator && result.group < model().state().group_count())
@@ -203,6 +186,7 @@ Status OrderSearch::place(const Op& op, const Others& later) {
     E4R_CHECK(Follow::advance(op_before(op, seen)));
   }
   E4R_CHECK(decide_before(decided, later));
+  test_parts(agreement().differing() > differing);
   trials_left_ += kTrialsPerDecision;
   if (!op.closing.prealloc && result.len > 0)
     note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false);
@@ -212,17 +196,6 @@ Status OrderSearch::place(const Op& op, const Others& later) {
       agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved && result.len > 0;
   placed_.push_back({op, before, can_undo});
   return {};
-}
-
-// Schedules a part of the commit in progress before the allocation: it returns the extents freed up
-// to event `freed`.
-Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
-  found_.commit_before(op.request, freed);
-  progress_.add_given(now_, freed);
-  note_commit(freed);
-  Op commit = op_before(op, Op::Kind::commit_until);
-  commit.count = freed;
-  return Follow::advance(commit);
 }
 
 // Discards the inode's preallocations, and notes the clusters that become free.
@@ -241,118 +214,9 @@ Status OrderSearch::discard(const Op& op) {
   return {};
 }
 
-// Notes the extents that the commit in progress returns now: those freed up to event `freed`.
-void OrderSearch::note_commit(std::uint64_t freed) {
-  const std::optional<std::uint64_t> transaction = model().committing();
-  for (const Freed& entry : model().state().freed().entries()) {
-    if (!transaction || entry.transaction != *transaction || entry.freed_at > freed) break;
-    note_change(entry, true);
-  }
-}
-
 void OrderSearch::note_change(const Freed& extent, bool freed) {
   if (changes_.size() == kChanges) changes_.pop_front();
   changes_.push_back({now_, extent, freed});
-}
-
-// Notes that the commit in progress has returned an extent, and so all extents before it in its
-// list.
-void OrderSearch::note_returned(const Op& op) {
-  const std::optional<std::uint64_t> transaction = model().committing();
-  if (!transaction) return;
-  model().state().freed().for_group(op.group, [&](const Freed& entry) {
-    if (entry.transaction == *transaction && entry.start <= op.start &&
-        op.start < entry.start + entry.count)
-      returned_ = std::max(returned_, entry.freed_at);
-  });
-}
-
-// Notes the first extent of the decision's group that the commit in progress cannot have returned
-// yet, because returning it would change the recorded outcome.
-void OrderSearch::note_missing(const Op& op) {
-  const std::optional<std::uint64_t> transaction = model().committing();
-  if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
-  state::FsState& state = model().own_state();
-  std::vector<Freed> entries;
-  state.freed().for_group(op.closing.result.group, [&](const Freed& entry) {
-    if (entry.transaction == *transaction) entries.push_back(entry);
-  });
-  std::ranges::sort(entries, {}, &Freed::freed_at);
-  const auto agrees_with = [&](std::size_t count) {
-    Trial trial(state);
-    for (const Freed& entry : std::span(entries).first(count))
-      if (!trial.give(entry)) return true;
-    return agrees(op);
-  };
-  if (!agrees_with(0)) return note_given_too_early(op);
-  // Finds by bisection the least number of returned extents that changes the outcome, assuming that
-  // all larger numbers change it, too.
-  std::size_t low = 0, high = entries.size();
-  if (high == 0 || agrees_with(high)) return;
-  while (high - low > 1) {
-    const std::size_t middle = low + (high - low) / 2;
-    (agrees_with(middle) ? low : high) = middle;
-  }
-  progress_.add_missing(now_, entries[low].freed_at);
-}
-
-// Notes the first extent that the search let the commit in progress return too early, because the
-// recorded outcome needs the extent to be in use.
-void OrderSearch::note_given_too_early(const Op& op) {
-  state::FsState& state = model().own_state();
-  Trial trial(state);
-  for (const Change& change : std::views::reverse(changes_)) {
-    if (change.event < commit_began_) return;
-    if (change.extent.freed_at == 0) continue;
-    if (entries_left_ == 0 || !trial.take(change.extent)) return;
-    --entries_left_;
-    if (agrees(op)) return progress_.add_missing(op.ordinal, change.extent.freed_at);
-  }
-}
-
-// Finds the smallest number of extents that the commit in progress must have returned to make the
-// recorded outcome possible. Returns the event up to which these extents were freed. First tries
-// only those numbers whose last extent is in a group that the decision names, then all numbers.
-std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op) {
-  const std::optional<std::uint64_t> found = find_commit(op, [&](const Freed& entry) {
-    return entry.group == op.closing.result.group || entry.group == op.closing.goal.group;
-  });
-  return found ? found : find_commit(op, [](const Freed&) { return true; });
-}
-
-template <class Matters>
-std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matters& matters,
-                                                      std::uint64_t last_event) {
-  const std::optional<std::uint64_t> transaction = model().committing();
-  if (!transaction) return std::nullopt;
-  const std::uint64_t missing = found_.progress().first_missing(op.ordinal);
-  state::FsState& state = model().own_state();
-  Trial trial(state);
-  for (const Freed& entry : state.freed().entries()) {
-    if (entries_left_ == 0 || entry.transaction != *transaction || entry.freed_at > last_event ||
-        entry.freed_at >= missing || !trial.give(entry))
-      break;
-    --entries_left_;
-    if (matters(entry) && agrees(op)) return entry.freed_at;
-  }
-  return std::nullopt;
-}
-
-// Finds the part of the commit in progress that returned the clusters which the allocation got.
-// Returns nullopt if that part does not lead to the recorded outcome.
-std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
-  const std::optional<std::uint64_t> transaction = model().committing();
-  if (!transaction || op.closing.prealloc) return std::nullopt;
-  const Taken taken(op);
-  std::uint64_t needed = 0;
-  model().state().freed().for_group(taken.group, [&](const Freed& entry) {
-    if (entry.transaction == *transaction && entry.start < taken.start + taken.count &&
-        taken.start < entry.start + entry.count)
-      needed = std::max(needed, entry.freed_at);
-  });
-  if (needed == 0) return std::nullopt;
-  return find_commit(
-      op, [&](const Freed& entry) { return entry.freed_at == needed; }, needed);
 }
 
 // Finds the earlier state of other groups that the allocation's search may have seen, before it

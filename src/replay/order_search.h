@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "replay/free_order.h"
 #include "replay/modes.h"
 #include "replay/op_stream.h"
 #include "replay/schedule.h"
@@ -27,9 +28,11 @@ namespace e4r::replay {
 // - at its request, after the commit in progress has returned the clusters that it got;
 // - at its closing event, after the commit in progress has returned part of its extents;
 // - at its closing event, after a discarded range has been given back;
+// - at its closing event, after a part of the commit whose extents merged in another way, because
+//   two overlapping frees took effect in the other order (FreeOrder);
 // - at its closing event, with an earlier state of all groups but that of its result (not on
-// kernels
-//   with lists of groups): its search passed these groups before another thread changed them.
+//   kernels with lists of groups): its search passed these groups before another thread changed
+//   them.
 // The search is local: it looks only at overlapping allocations, and never reads the trace again. A
 // commit removes freed extents from their groups' trees one by one, while threads add others. From
 // 6.18 on, the shape of the trees determines how extents merge. So the first search finds how far
@@ -37,11 +40,12 @@ namespace e4r::replay {
 // search, because the closing event shows it (Dictation::continues_from).
 class OrderSearch final : public Follow {
  public:
-  // `progress` comes from an earlier search over the same trace.
+  // `known` comes from an earlier search over the same trace (known()).
   OrderSearch(const state::Source& source, std::unique_ptr<allocator::Model> model,
-              const Setup& setup, const TraceFacts& trace, const CommitProgress& progress = {})
-      : Follow(source, std::move(model), setup, trace, Schedule(progress)),
-        found_(progress),
+              const Setup& setup, const TraceFacts& trace, const Schedule& known = {})
+      : Follow(source, std::move(model), setup, trace, known),
+        found_(known),
+        frees_(this->model().policy().kernel.freed),
         trials_left_(trials_before(trace)) {}
 
   Status advance(const Op& op) override;
@@ -50,11 +54,14 @@ class OrderSearch final : public Follow {
   // The order found so far. This run itself decided some allocations before it found their places.
   // A later Follow can use the order from the beginning.
   [[nodiscard]] const Schedule& found() const { return found_; }
-  [[nodiscard]] const CommitProgress& progress() const { return progress_; }
+  // What a second search over the same trace can use. Empty if there is nothing.
+  [[nodiscard]] Schedule known() const { return {found_, progress_}; }
+  [[nodiscard]] bool knows() const { return !progress_.empty() || found_.moves_frees(); }
   // Forgets the order found so far. For a run without an end, if nothing uses the order.
   void forget_order() {
     found_ = {};
     progress_ = {};
+    frees_.clear();
   }
   // Whether allocations are held until later operations show their place.
   [[nodiscard]] bool holds() const { return !held_.empty(); }
@@ -88,14 +95,23 @@ class OrderSearch final : public Follow {
   Status place(const Op& op, const Others& later = {});
   Status decide_before(const Op& op, const Others& later);
   Status commit_before(const Op& op, std::uint64_t freed);
+  void test_parts(bool differs);
+  void note_step(const Op& op);
+  [[nodiscard]] std::optional<std::uint64_t> reorder_frees(const Op& op, std::uint64_t less_than);
   void note_returned(const Op& op);
   void note_missing(const Op& op);
   void note_given_too_early(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_needed_commit(const Op& op);
+  struct Limits {
+    std::uint64_t last_event = UINT64_MAX;  // only extents that were freed by then
+    std::size_t most = SIZE_MAX;            // at most so many extents
+    // Replaces the freed extents in the group of the result; null to keep them.
+    const std::vector<state::FreedList::Entry>* other = nullptr;
+  };
   template <class Matters>
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op, const Matters& matters,
-                                                         std::uint64_t last_event = UINT64_MAX);
+                                                         const Limits& limits);
   Status end_discard_before(const Op& op, std::uint64_t by);
   [[nodiscard]] std::optional<std::uint64_t> find_discard(const Op& op);
   [[nodiscard]] Others still_open();
@@ -103,6 +119,13 @@ class OrderSearch final : public Follow {
   [[nodiscard]] bool belongs_before(const Op& op, const Others& later);
 
   Schedule found_;
+  FreeOrder frees_;  // recorded order of frees, or the one found
+  // A part of the commit in progress that was returned lately, and the decisions since then.
+  struct Test {
+    std::uint64_t request = 0;
+    unsigned decisions = 0, differing = 0;
+  };
+  std::deque<Test> tests_;
   CommitProgress progress_;
   std::vector<Op> held_;       // allocations that wait for their place, in trace order
   std::deque<Placed> placed_;  // recent allocations, in the order of their decisions

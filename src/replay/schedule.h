@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,11 @@ class CommitProgress {
   void add_missing(std::uint64_t event, std::uint64_t freed);
   [[nodiscard]] bool empty() const;
 
+  // Notes that many of the decisions after an allocation differ, perhaps because too much was
+  // returned before it. `request` is its number (Op::request).
+  void doubt(std::uint64_t request) { doubted_.insert(request); }
+  [[nodiscard]] bool doubts(std::uint64_t request) const { return doubted_.contains(request); }
+
   // The event up to which the commit in progress had probably returned freed extents: halfway
   // between the last extent that it had certainly returned and the last one that it may have
   // returned. 0 if no commit is in progress or its progress is unknown.
@@ -52,6 +58,7 @@ class CommitProgress {
   [[nodiscard]] const Commit* find(std::uint64_t event) const;
 
   std::vector<Commit> commits_;
+  boost::unordered_flat_set<std::uint64_t> doubted_;  // requests
 };
 
 // The places of overlapping operations of a trace that took effect in an order other than
@@ -59,7 +66,9 @@ class CommitProgress {
 class Schedule {
  public:
   Schedule() = default;
-  explicit Schedule(CommitProgress progress) : progress_(std::move(progress)) {}
+  // The places of frees in `found`, and the progress of commits that the same search has found.
+  Schedule(const Schedule& found, CommitProgress progress)
+      : frees_(found.frees_), progress_(std::move(progress)), turns_(found.turns_) {}
 
   // Where an allocation takes effect: after the operation at event `after`. Allocations with the
   // same `after` take effect in ascending order of `turn`.
@@ -70,7 +79,8 @@ class Schedule {
   };
 
   [[nodiscard]] bool empty() const {
-    return moved_.empty() && commits_.empty() && discards_.empty() && seen_.empty();
+    return moved_.empty() && frees_.empty() && commits_.empty() && discards_.empty() &&
+           seen_.empty();
   }
 
   // The allocation with that number (Op::request) takes effect after event `after`, and after all
@@ -81,6 +91,14 @@ class Schedule {
   [[nodiscard]] const Place* find(std::uint64_t request) const {
     const auto found = moved_.find(request);
     return found == moved_.end() ? nullptr : &found->second;
+  }
+  // The free at event `event` takes effect after the operation at event `after`.
+  void move_free(std::uint64_t event, std::uint64_t after) { frees_[event] = {after, ++turns_}; }
+  [[nodiscard]] bool moves_frees() const { return !frees_.empty(); }
+  // Returns null if the free keeps its place.
+  [[nodiscard]] const Place* find_free(std::uint64_t event) const {
+    const auto found = frees_.find(event);
+    return found == frees_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] std::uint64_t moves() const { return moved_.size(); }
 
@@ -117,6 +135,7 @@ class Schedule {
 
  private:
   boost::unordered_flat_map<std::uint64_t, Place> moved_;             // by request
+  boost::unordered_flat_map<std::uint64_t, Place> frees_;             // by event
   boost::unordered_flat_map<std::uint64_t, std::uint64_t> commits_;   // by request
   boost::unordered_flat_map<std::uint64_t, std::uint64_t> discards_;  // likewise
   boost::unordered_flat_map<std::uint64_t, std::vector<Seen>> seen_;  // likewise

@@ -422,14 +422,16 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
   return {};
 }
 
-// Repeats the search with the progress of commits that the previous search found, as long as fewer
-// decisions differ.
+// Repeats the search with what the previous search knows, as long as fewer decisions differ.
 Status Session::Replays::find_order_again(const Setup& recorded, Followed& best) const {
   if (recorded.policy->kernel.freed != state::FreedMerging::parent) return {};
   for (;;) {
     const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
-    if (search.agreement().differing() == 0 || search.progress().empty()) return {};
-    E4R_TRY(const bool better, improve(recorded, best, search.progress()));
+    if (search.agreement().differing() == 0 || !search.knows()) return {};
+    E4R_TRY(bool better, improve(recorded, best, search.known()));
+    if (!better && search.found().moves_frees()) {  // what was noted before the moves may be wrong
+      E4R_TRY(better, improve(recorded, best, Schedule(search.found(), {})));
+    }
     if (!better) return {};
   }
 }

@@ -64,6 +64,8 @@ class Writers {
   void commit_share(double share) {
     commit_until(static_cast<std::uint64_t>(share * static_cast<double>(began_)));
   }
+  // From now on, a free may take effect after another thread's free whose event comes later.
+  void free_late() { frees_late_ = true; }
   // From now on, the trace has the events of the recorder's probes.
   void probe() { probed_ = true; }
   void end_commit() {
@@ -152,10 +154,23 @@ class Writers {
     writer.made.reset();
   }
   void free(Writer& writer) {
+    const Extent extent = write_free(writer);
+    if (frees_late_)
+      for (Writer& other : threads_)
+        if (&other != &writer && !other.open && !other.extents.empty()) {
+          take_effect(write_free(other));
+          break;
+        }
+    take_effect(extent);
+  }
+  Extent write_free(Writer& writer) {
     const std::size_t which = rng_.below(writer.extents.size());
     const auto [ino, extent] = writer.extents[which];
     writer.extents.erase(writer.extents.begin() + static_cast<std::ptrdiff_t>(which));
     trace_.add_free(writer.thread, ino, extent.group, extent.start, extent.len);
+    return extent;
+  }
+  void take_effect(const Extent& extent) {
     model_->note_event(trace_.events().size());
     EXPECT_TRUE(model_->free(extent.group, extent.start, extent.len, true));
   }
@@ -179,7 +194,7 @@ class Writers {
   std::uint64_t asked_ = 0;
   std::uint64_t transaction_ = 0;
   std::uint64_t began_ = 0;  // the event at which the last commit began
-  bool probed_ = false;
+  bool probed_ = false, frees_late_ = false;
 };
 
 void expect_exact(Writers& writers, const std::string& what) {
@@ -279,6 +294,16 @@ void commit_evenly(Writers& writers) {
 
 TEST(OrderSearch, FindsAllOfACommitThatGoesOnEvenly) {
   EXPECT_EQ(followed_share("linux-7.3", 1, commit_evenly), 1.0);
+}
+
+// Frees that take effect in another order than that of their events lead to trees of another shape,
+// so other extents merge.
+TEST(OrderSearch, FindsFreesThatTookEffectLate) {
+  const auto write = [](Writers& writers) {
+    writers.free_late();
+    commit_evenly(writers);
+  };
+  EXPECT_GE(followed_share("linux-7.3", 2, write), 0.997);
 }
 
 // The recorder's probes show the moments that otherwise only the decisions suggest.

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/free_order.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace e4r::replay {
+
+namespace {
+
+// How many frees of a group are remembered. A group with more of them is left out until no freed
+// extent is left in it.
+constexpr std::size_t kMostFrees = 1 << 16;
+// How many steps may be simulated for each free, on average.
+constexpr std::uint64_t kStepsPerFree = 16;
+
+}  // namespace
+
+void FreeOrder::note(const Op& op, const state::FreedList& freed, std::uint64_t transaction) {
+  if (!many_) {
+    if (op.kind != Op::Kind::free) return;
+    if (thread_ == 0) thread_ = op.pid;
+    many_ = op.pid != thread_;
+    if (!many_) return;
+  }
+  ++steps_;
+  event_ = std::max(event_, op.ordinal);
+  if (const auto last = last_.find(op.pid); last != last_.end()) {
+    if (const auto frees = frees_.find(last->second.group); frees != frees_.end()) {
+      const auto own = std::ranges::lower_bound(frees->second, last->second.at, {}, &Free::at);
+      if (own != frees->second.end() && own->at == last->second.at) own->until = steps_;
+    }
+    last_.erase(last);
+  }
+  if (op.kind != Op::Kind::free) return;
+  auto frees = frees_.find(op.group);
+  if (!freed.has(op.group)) {
+    if (frees != frees_.end())
+      frees->second.clear();
+    else
+      frees = frees_.try_emplace(op.group).first;
+  }
+  if (frees == frees_.end()) return;
+  if (frees->second.size() == kMostFrees) {
+    frees_.erase(frees);
+    return;
+  }
+  budget_ += kStepsPerFree;
+  frees->second.push_back({steps_, UINT64_MAX, event_, transaction, op.pid, op.start,
+                           static_cast<std::uint32_t>(op.count)});
+  last_[op.pid] = {op.group, steps_};
+}
+
+void FreeOrder::note_returned(std::uint64_t transaction, std::uint64_t last_event) {
+  parts_.push_back({++steps_, transaction, last_event, true});
+}
+
+void FreeOrder::note_unlinked(std::uint64_t transaction, std::uint64_t last_event) {
+  parts_.push_back({++steps_, transaction, last_event, false});
+}
+
+void FreeOrder::clear() {
+  frees_.clear();
+  parts_.clear();
+  last_.clear();
+}
+
+// Moves the free at index `from` to just after the one at index `to`.
+std::vector<FreeOrder::Free> FreeOrder::moved(std::vector<Free> frees, std::size_t from,
+                                              std::size_t to) {
+  const auto first = frees.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto last = frees.begin() + static_cast<std::ptrdiff_t>(to);
+  first->at = last->at;
+  first->event = last->event;
+  std::rotate(first, first + 1, last + 1);
+  return frees;
+}
+
+state::FreedList::Group FreeOrder::simulate(std::uint32_t group, const std::vector<Free>& frees) {
+  state::FreedList freed(merging_);
+  auto part = frees.empty() ? parts_.begin()
+                            : std::ranges::lower_bound(parts_, frees.front().at, {}, &Part::at);
+  const auto end_parts = [&](std::uint64_t before) {
+    for (; part != parts_.end() && part->at < before; ++part)
+      if (part->returned)
+        (void)freed.take_committed(part->transaction, part->last_event);
+      else
+        freed.unlink(part->transaction, part->last_event);
+  };
+  for (const Free& one : frees) {
+    end_parts(one.at);
+    (void)freed.add(group, one.start, one.count, one.transaction, one.event);
+  }
+  end_parts(UINT64_MAX);
+  return freed.group(group);
+}
+
+std::vector<FreeOrder::Other> FreeOrder::find_others(std::uint32_t group,
+                                                     const state::FreedList::Group& now,
+                                                     std::size_t most) {
+  const auto found = frees_.find(group);
+  std::vector<Other> out;
+  if (found == frees_.end()) return out;
+  const std::vector<Free>& frees = found->second;
+  const auto within_budget = [&] {
+    const std::uint64_t steps = frees.size() + parts_.size();
+    if (budget_ < steps) return false;
+    budget_ -= steps;
+    return true;
+  };
+  if (!within_budget() || simulate(group, frees) != now) return out;
+  for (std::size_t from = frees.size(); from-- > 0;)
+    for (std::size_t to = from + 1; to < frees.size() && frees[to].at < frees[from].until; ++to) {
+      if (frees[to].pid == frees[from].pid) continue;
+      if (out.size() == most || !within_budget()) return out;
+      Other other = {frees[from].event, frees[to].event, simulate(group, moved(frees, from, to))};
+      if (other.freed != now) out.push_back(std::move(other));
+    }
+  return out;
+}
+
+void FreeOrder::keep(std::uint32_t group, const Other& other) {
+  const auto found = frees_.find(group);
+  if (found == frees_.end()) return;
+  std::vector<Free>& frees = found->second;
+  const auto index = [&](std::uint64_t event) {
+    return static_cast<std::size_t>(std::ranges::find(frees, event, &Free::event) - frees.begin());
+  };
+  const std::size_t from = index(other.event), to = index(other.after);
+  if (from < to && to < frees.size()) frees = moved(std::move(frees), from, to);
+}
+
+}  // namespace e4r::replay
