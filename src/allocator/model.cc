@@ -46,24 +46,21 @@ bool Model::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t cl
 // Transactions commit one after the other: when the next one begins to commit, the previous one has
 // ended.
 void Model::begin_commit() {
-  if (committing_) state_.commit(transaction_ - 1);
-  committing_ = true;
-  ++transaction_;
-  state_.set_committing(committing());
+  if (const auto transaction = committing()) state_.commit(*transaction);
+  state_.set_committing(transaction_++);
 }
 
 void Model::end_commit() {
-  if (committing_) state_.commit(transaction_ - 1);
-  committing_ = false;
-  state_.set_committing(committing());
+  if (const auto transaction = committing()) state_.commit(*transaction);
+  state_.set_committing(std::nullopt);
 }
 
 void Model::commit_until(std::uint64_t event) {
-  if (committing_) state_.commit(transaction_ - 1, event);
+  if (const auto transaction = committing()) state_.commit(*transaction, event);
 }
 
 void Model::unlink_until(std::uint64_t event) {
-  if (committing_) state_.unlink_freed(transaction_ - 1, event);
+  if (const auto transaction = committing()) state_.unlink_freed(*transaction, event);
 }
 
 std::uint64_t Model::send_discards(std::uint64_t most) {

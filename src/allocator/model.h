@@ -36,9 +36,7 @@ class Model final : public Decider {
   }
   void note_event(std::uint64_t event) override { state_.note_event(event); }
   // The number of the committing transaction, if there is one.
-  [[nodiscard]] std::optional<std::uint64_t> committing() const {
-    return committing_ ? std::optional(transaction_ - 1) : std::nullopt;
-  }
+  [[nodiscard]] std::optional<std::uint64_t> committing() const { return state_.committing(); }
   // The number of the running transaction.
   [[nodiscard]] std::uint64_t running() const { return transaction_; }
   std::uint64_t send_discards(std::uint64_t most) override;
@@ -78,7 +76,6 @@ class Model final : public Decider {
   std::optional<StepClock> clock_;
   state::Pretence pretence_{state_};  // until the next decision
   std::uint64_t transaction_ = 0;     // the running transaction
-  bool committing_ = false;           // the previous transaction has not ended
   bool trimmed_ = false;              // a FITRIM has run
 };
 

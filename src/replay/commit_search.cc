@@ -42,7 +42,7 @@ std::optional<std::vector<Freed>> without(const state::FreedList::Group& own,
   return out;
 }
 
-// Returns whether a freed extent is in a group that the decision names.
+// Returns a function that tells whether a freed extent is in a group that the decision names.
 auto names_group(const Op& op) {
   return [&op](const Freed& entry) {
     return entry.group == op.closing.result.group || entry.group == op.closing.goal.group;
@@ -116,8 +116,9 @@ std::optional<std::uint64_t> OrderSearch::reorder_frees(const Op& op, std::uint6
 }
 
 // Schedules a part of the commit in progress before the allocation: it returns the extents freed up
-// to event `freed`.
+// to event `freed`. Does nothing if `freed` is 0.
 Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
+  if (freed == 0) return {};
   // Nothing has differed since the last part, so that one was right.
   if (!tests_.empty() && tests_.back().differing == 0) tests_.pop_back();
   tests_.push_back({op.request});
@@ -145,8 +146,7 @@ void OrderSearch::note_returned(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return;
   model().state().freed().for_group(op.group, [&](const Freed& entry) {
-    if (entry.transaction == *transaction && entry.start <= op.start &&
-        op.start < entry.start + entry.count)
+    if (entry.transaction == *transaction && entry.overlaps(op.start, 1))
       returned_ = std::max(returned_, entry.freed_at);
   });
 }
@@ -244,8 +244,7 @@ std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
   const Taken taken(op);
   std::uint64_t needed = 0;
   model().state().freed().for_group(taken.group, [&](const Freed& entry) {
-    if (entry.transaction == *transaction && entry.start < taken.start + taken.count &&
-        taken.start < entry.start + entry.count)
+    if (entry.transaction == *transaction && entry.overlaps(taken.start, taken.count))
       needed = std::max(needed, entry.freed_at);
   });
   if (needed == 0) return std::nullopt;

@@ -35,10 +35,8 @@ void FreeOrder::note(const Op& op, const state::FreedList& freed, std::uint64_t 
   if (op.kind != Op::Kind::free) return;
   auto frees = frees_.find(op.group);
   if (!freed.has(op.group)) {
-    if (frees != frees_.end())
-      frees->second.clear();
-    else
-      frees = frees_.try_emplace(op.group).first;
+    frees = frees_.try_emplace(op.group).first;
+    frees->second.clear();
   }
   if (frees == frees_.end()) return;
   if (frees->second.size() == kMostFrees) {

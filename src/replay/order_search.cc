@@ -102,7 +102,7 @@ bool OrderSearch::agrees(const Op& op) {
 // Finds the place of an allocation: decides it now, before other allocations, or holds it for
 // later.
 Status OrderSearch::find_place(const Op& op) {
-  if (returned_ != 0) E4R_CHECK(commit_before(op, std::exchange(returned_, 0)));
+  E4R_CHECK(commit_before(op, std::exchange(returned_, 0)));
   const bool alone =
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
@@ -110,7 +110,7 @@ Status OrderSearch::find_place(const Op& op) {
   if (found_.progress().doubts(op.request)) {
     const auto freed = find_commit(op);
     if (const auto less = reorder_frees(op, freed.value_or(UINT64_MAX))) {
-      if (*less != 0) E4R_CHECK(commit_before(op, *less));
+      E4R_CHECK(commit_before(op, *less));
       return place(op);
     }
   }
@@ -131,8 +131,7 @@ Status OrderSearch::find_place(const Op& op) {
 Status OrderSearch::prepare(const Op& op) {
   if (const auto by = find_discard(op)) return end_discard_before(op, *by);
   if (const auto freed = find_commit(op)) return commit_before(op, *freed);
-  if (const auto freed = reorder_frees(op, UINT64_MAX))
-    return *freed == 0 ? Status() : commit_before(op, *freed);
+  if (const auto freed = reorder_frees(op, UINT64_MAX)) return commit_before(op, *freed);
   return see_earlier(op);
 }
 
@@ -276,7 +275,7 @@ Status OrderSearch::see_earlier(const Op& op) {
     }
   }
   if (!seen) return {};
-  if (freed != 0) E4R_CHECK(commit_before(op, freed));
+  E4R_CHECK(commit_before(op, freed));
   found_.see(op.request, *std::move(seen));
   return {};
 }

@@ -205,8 +205,7 @@ std::vector<FreedList::Entry> FreedList::take_overlapping(std::uint32_t group, s
   if (const auto trees = by_group_.find(group); trees != by_group_.end())
     for (Tree* tree : {&trees->second.linked, &trees->second.unlinked})
       for (Node& node : *tree)
-        if (node.transaction == transaction && node.start < start + count && start < node.end())
-          nodes.push_back(&node);
+        if (node.transaction == transaction && node.overlaps(start, count)) nodes.push_back(&node);
   std::vector<Entry> out;
   for (Node* node : nodes) out.push_back(take(*node));
   return out;

@@ -37,6 +37,9 @@ class FreedList {
     std::uint64_t freed_at = 0;  // the event that determined its place on the list (add)
 
     [[nodiscard]] std::uint32_t end() const { return start + count; }
+    [[nodiscard]] bool overlaps(std::uint32_t from, std::uint32_t clusters) const {
+      return start < from + clusters && from < end();
+    }
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
@@ -78,13 +81,13 @@ class FreedList {
   // The entries of one group in the order of the list, and its tree.
   struct Group {
     std::vector<Entry> entries;
-    std::size_t unlinked =
-        0;            // how many entries unlink() has removed from the tree: the first ones
-    TreeShape shape;  // as shape() returns it
+    std::size_t unlinked = 0;  // so many entries at the front are no longer in the tree (unlink)
+    TreeShape shape;           // as shape() returns it
     friend bool operator==(const Group&, const Group&) = default;
   };
   [[nodiscard]] Group group(std::uint32_t group) const;
-  // Replaces the entries of one group. The entry's events determine their places on the list.
+  // Replaces the entries of one group. The events of the entries determine their places on the
+  // list.
   void set_group(std::uint32_t group, const Group& to);
 
   // The shape of a group's tree, without the entries that unlink() has removed. The number of an

@@ -282,8 +282,7 @@ void FsState::commit_frees_in(std::uint32_t number, std::uint32_t start, std::ui
       give_back(entry);
   std::optional<std::uint64_t> newest;
   freed_.for_group(number, [&](const FreedList::Entry& e) {
-    if (e.start < start + len && start < e.start + e.count)
-      newest = std::max(newest.value_or(0), e.transaction);
+    if (e.overlaps(start, len)) newest = std::max(newest.value_or(0), e.transaction);
   });
   while (newest && !freed_.empty() && freed_.entries().front().transaction <= *newest)
     commit(freed_.entries().front().transaction);

@@ -227,7 +227,8 @@ class FsState {
   // Makes the clusters that `transaction` freed up to `last_event` free (note_event). Counts ranges
   // that cannot be given back in bad_frees().
   void commit(std::uint64_t transaction, std::uint64_t last_event = UINT64_MAX);
-  // Sets the transaction whose commit is in progress; nullopt if there is none.
+  // The transaction that is being committed, or nullopt if no commit is in progress.
+  [[nodiscard]] std::optional<std::uint64_t> committing() const { return committing_; }
   void set_committing(std::optional<std::uint64_t> transaction) { committing_ = transaction; }
   // Notes that the commit of `transaction` has removed the extents freed up to `last_event` from
   // the groups' trees (FreedList::unlink).
