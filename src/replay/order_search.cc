@@ -138,8 +138,14 @@ Status OrderSearch::prepare(const Op& op) {
 Status OrderSearch::place_held(std::size_t index, const Others& later) {
   Op op = held_[index];
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
-  op.scheduled = now_ != op.ordinal;
+  op.scheduled = now_ != op.ordinal || moved_to_ == now_;
   return place(op, later);
+}
+
+// Moves the allocation to the present place in the order.
+void OrderSearch::move_here(const Op& op) {
+  found_.move(op.request, now_);
+  moved_to_ = now_;
 }
 
 // Decides each held allocation that would now have its recorded outcome.
@@ -170,9 +176,8 @@ Status OrderSearch::place_closed(std::uint64_t event) {
 
 // Decides the allocation now, and moves those in `later` after it. `later` is in reverse order.
 Status OrderSearch::place(const Op& op, const Others& later) {
-  if (op.scheduled) found_.move(op.request, now_);
-  for (auto other = later.rbegin(); other != later.rend(); ++other)
-    found_.move((*other)->op.request, now_);
+  if (op.scheduled) move_here(op);
+  for (auto other = later.rbegin(); other != later.rend(); ++other) move_here((*other)->op);
   note_missing(op);
   const std::uint64_t conflicts = agreement().conflicts, differing = agreement().differing();
   const trace::RecordedExtent& result = op.closing.result;
@@ -190,11 +195,24 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   if (!op.closing.prealloc && result.len > 0)
     note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false);
   if (op.race != Race::allocator) return {};
-  if (placed_.size() == kRemembered) placed_.pop_front();
   const bool can_undo =
       agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved && result.len > 0;
-  placed_.push_back({op, before, can_undo});
+  remember({op, before, can_undo}, later);
   return {};
+}
+
+// Remembers a decided allocation, and that those in `later` took effect after it. `later` is in
+// reverse order.
+void OrderSearch::remember(const Placed& placed, const Others& later) {
+  std::vector<Placed> last = {placed};
+  for (const Placed* other : std::views::reverse(later)) last.push_back(*other);
+  std::erase_if(placed_, [&](const Placed& other) {
+    return std::ranges::find(later, &other) != later.end();
+  });
+  for (const Placed& one : last) {
+    if (placed_.size() == kRemembered) placed_.pop_front();
+    placed_.push_back(one);
+  }
 }
 
 // Discards the inode's preallocations, and notes the clusters that become free.
@@ -330,27 +348,49 @@ OrderSearch::Others OrderSearch::find_later(const Op& op) {
   return {};
 }
 
+// Frees the clusters of a decided allocation. Returns false if that is not possible.
+bool OrderSearch::undo(const Placed& placed, Trial& trial) {
+  state::FsState& state = model().own_state();
+  const Taken taken(placed.op);
+  if (state.group(taken.group).corrupt || !trial.give(taken.group, taken.start, taken.count))
+    return false;
+  state.put_back(placed.before);
+  return true;
+}
+
+// Whether the allocation would have its recorded outcome now. Lets it take its clusters.
+bool OrderSearch::agrees_and_takes(const Op& op, Trial& trial) {
+  const bool agree = agrees(op);
+  const Taken taken(op);
+  if (can_take(model().state(), op)) (void)trial.take(taken.group, taken.start, taken.count);
+  return agree;
+}
+
 // Whether the allocation would have its recorded outcome without those in `later`, and each of them
 // would have its own afterwards. `later` is in reverse order.
 bool OrderSearch::belongs_before(const Op& op, const Others& later) {
-  state::FsState& state = model().own_state();
-  Trial trial(state);
-  for (const Placed* other : later) {
-    const Taken taken(other->op);
-    if (state.group(taken.group).corrupt || !trial.give(taken.group, taken.start, taken.count))
-      return false;
-    state.put_back(other->before);
+  Trial trial(model().own_state());
+  const bool agree =
+      std::ranges::all_of(later, [&](const Placed* other) { return undo(*other, trial); }) &&
+      agrees_and_takes(op, trial) &&
+      std::all_of(later.rbegin(), later.rend(),
+                  [&](const Placed* other) { return agrees_and_takes(other->op, trial); });
+  trial.end();
+  return agree && need_not(later);
+}
+
+// Whether the other allocations that were decided after the first one in `later` would have their
+// recorded outcomes without those in `later`. `later` is in reverse order.
+bool OrderSearch::need_not(const Others& later) {
+  if (later.back() == &placed_.back()) return true;
+  Trial trial(model().own_state());
+  Others undone;
+  for (Placed& other : std::views::reverse(placed_)) {
+    if (other.can_undo && undo(other, trial)) undone.push_back(&other);
+    if (&other == later.back()) break;
   }
-  if (!agrees(op)) return false;
-  const auto take = [&](const Op& taker) {
-    const Taken taken(taker);
-    if (can_take(state, taker)) (void)trial.take(taken.group, taken.start, taken.count);
-  };
-  take(op);
-  return std::all_of(later.rbegin(), later.rend(), [&](const Placed* other) {
-    const bool agree = agrees(other->op);
-    take(other->op);
-    return agree;
+  return std::all_of(undone.rbegin(), undone.rend(), [&](const Placed* other) {
+    return std::ranges::find(later, other) != later.end() || agrees_and_takes(other->op, trial);
   });
 }
 

@@ -17,6 +17,8 @@
 
 namespace e4r::replay {
 
+class Trial;
+
 // Follows the recorded kernel, and finds the order in which overlapping allocations took effect. An
 // allocation takes its blocks at some moment between its request and its closing event. In the
 // right order, each decision has its recorded outcome; in a wrong order, it rarely does. So if a
@@ -89,6 +91,7 @@ class OrderSearch final : public Follow {
   Status discard(const Op& op);
   void note_commit(std::uint64_t freed);
   void note_change(const state::FreedList::Entry& extent, bool freed);
+  void move_here(const Op& op);
   Status place_held(std::size_t index, const Others& later = {});
   Status place_agreeing();
   Status place_closed(std::uint64_t event);
@@ -116,7 +119,11 @@ class OrderSearch final : public Follow {
   [[nodiscard]] std::optional<std::uint64_t> find_discard(const Op& op);
   [[nodiscard]] Others still_open();
   [[nodiscard]] Others find_later(const Op& op);
+  [[nodiscard]] bool undo(const Placed& placed, Trial& trial);
+  [[nodiscard]] bool agrees_and_takes(const Op& op, Trial& trial);
   [[nodiscard]] bool belongs_before(const Op& op, const Others& later);
+  [[nodiscard]] bool need_not(const Others& later);
+  void remember(const Placed& placed, const Others& later);
 
   Schedule found_;
   FreeOrder frees_;  // recorded order of frees, or the one found
@@ -127,9 +134,10 @@ class OrderSearch final : public Follow {
   };
   std::deque<Test> tests_;
   CommitProgress progress_;
-  std::vector<Op> held_;       // allocations that wait for their place, in trace order
-  std::deque<Placed> placed_;  // recent allocations, in the order of their decisions
-  std::uint64_t now_ = 0;      // event number of the last operation
+  std::vector<Op> held_;        // allocations that wait for their place, in trace order
+  std::deque<Placed> placed_;   // recent allocations, in the order of their decisions
+  std::uint64_t now_ = 0;       // event number of the last operation
+  std::uint64_t moved_to_ = 0;  // event after which the last moved allocation takes effect
   // Recorded: the commit in progress has returned the extents freed up to this event; 0: not known,
   // or an allocation's place takes it into account already.
   std::uint64_t returned_ = 0;
