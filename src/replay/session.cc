@@ -422,17 +422,17 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
   return {};
 }
 
-// Repeats the search with what the previous search knows, as long as fewer decisions differ.
+// Repeats the search with what the previous search knows, as long as fewer decisions differ. What a
+// search noted before it moved frees may be wrong, so its moves are tried alone first.
 Status Session::Replays::find_order_again(const Setup& recorded, Followed& best) const {
   if (recorded.policy->kernel.freed != state::FreedMerging::parent) return {};
-  for (;;) {
+  for (bool moves_only = false;;) {
     const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
     if (search.agreement().differing() == 0 || !search.knows()) return {};
-    E4R_TRY(bool better, improve(recorded, best, search.known()));
-    if (!better && search.found().moves_frees()) {  // what was noted before the moves may be wrong
-      E4R_TRY(better, improve(recorded, best, Schedule(search.found(), {})));
-    }
-    if (!better) return {};
+    moves_only = !moves_only && search.found().moves_frees();
+    E4R_TRY(const bool better,
+            improve(recorded, best, moves_only ? Schedule(search.found(), {}) : search.known()));
+    if (!better && !moves_only) return {};
   }
 }
 
