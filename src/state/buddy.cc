@@ -42,6 +42,11 @@ std::uint32_t find_clear_run(ConstWords words, std::uint32_t limit, std::uint32_
   for (std::uint32_t base = from & ~63u; base < limit; base += 64, mask = ~0ull) {
     if (limit - base < 64) mask &= (1ull << (limit - base)) - 1;
     const std::uint64_t clear = ~words[base >> 6] & mask;
+    if (clear == 0) {  // most words of a group that is nearly full
+      run = 0;
+      while (limit - base > 64 && words[(base >> 6) + 1] == ~0ull) base += 64;
+      continue;
+    }
     const auto leading = static_cast<std::uint32_t>(std::countr_one(clear));
     if (run + leading >= least) return base - run;
     if (leading == 64) {

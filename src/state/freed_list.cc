@@ -13,10 +13,11 @@ bool joins(const FreedList::Entry& first, const FreedList::Entry& second) {
   return first.transaction == second.transaction && first.end() == second.start;
 }
 
-// Whether an entry of the tree overlaps the range.
+// Whether an entry of the tree overlaps the range. `right` is the first entry that does not begin
+// before the range.
 template <class Tree>
-bool overlaps(const Tree& tree, std::uint32_t start, std::uint32_t count) {
-  const auto right = tree.lower_bound(start);
+bool overlaps(const Tree& tree, typename Tree::const_iterator right, std::uint32_t start,
+              std::uint32_t count) {
   return (right != tree.end() && right->start < start + count) ||
          (right != tree.begin() && std::prev(right)->end() > start);
 }
@@ -27,21 +28,24 @@ bool FreedList::add(std::uint32_t group, std::uint32_t start, std::uint32_t coun
                     std::uint64_t transaction, std::uint64_t event) {
   Trees& trees = by_group_[group];
   Tree& tree = trees.linked;
-  if (overlaps(tree, start, count) || overlaps(trees.unlinked, start, count)) return false;
   const auto right = tree.lower_bound(start);
+  if (overlaps(tree, right, start, count) ||
+      overlaps(trees.unlinked, trees.unlinked.lower_bound(start), start, count))
+    return false;
   const Entry entry = {group, start, count, transaction, event};
   if (merging_ == FreedMerging::neighbours)
     merge_with_neighbours(tree, right, entry);
   else if (!merge_with_parent(tree, right, entry))
-    insert(tree, entry);
+    insert(tree, right, entry);
   return true;
 }
 
-void FreedList::insert(Tree& tree, const Entry& entry) {
+// `right` is the entry before which the new one belongs in the tree.
+void FreedList::insert(Tree& tree, const Tree::iterator& right, const Entry& entry) {
   Node& node = list_.emplace_back(entry);
   node.self = std::prev(list_.end());
   if (first_linked_ == list_.end()) first_linked_ = node.self;
-  tree.insert(node);
+  tree.insert_before(right, node);
 }
 
 void FreedList::remove(Tree& tree, Node& node) {
@@ -61,7 +65,7 @@ void FreedList::unlink(std::uint64_t transaction, std::uint64_t last_event) {
   }
 }
 
-void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry) {
+void FreedList::merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry) {
   if (right != tree.begin())
     if (Node& left = *std::prev(right); joins(left, entry)) {
       entry.start = left.start;
@@ -70,9 +74,10 @@ void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, E
     }
   if (right != tree.end() && joins(entry, *right)) {
     entry.count += right->count;
-    remove(tree, *right);
+    Node& joined = *right++;
+    remove(tree, joined);
   }
-  insert(tree, entry);
+  insert(tree, right, entry);
 }
 
 // Merges the entry with the node that would be its parent in the tree, if the two extents join. The

@@ -119,11 +119,11 @@ class FreedList {
     Tree unlinked;  // the entries that unlink() has removed from `linked`
   };
 
-  void insert(Tree& tree, const Entry& entry);
+  void insert(Tree& tree, const Tree::iterator& right, const Entry& entry);
   Entry take(Node& node);
   void remove(Tree& tree, Node& node);
   bool merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry);
-  void merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry);
+  void merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry);
 
   FreedMerging merging_;
   std::list<Node> list_;  // the unlinked entries come first
