@@ -112,6 +112,7 @@ std::optional<std::uint64_t> OrderSearch::reorder_frees(const Op& op, std::uint6
   }
   frees_.keep(group, *best);
   found_.move_free(best->event, best->after);
+  reordered_ = true;
   return less_than;
 }
 

@@ -74,7 +74,7 @@ void Follow::decide(const Op& op) {
 // Stores the inputs of a request. Most requests are decided in the order of their numbers, so this
 // usually appends.
 void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs) {
-  std::vector<allocator::DecisionInputs>& known = inputs_.known;
+  std::deque<allocator::DecisionInputs>& known = inputs_.known;
   if (request <= inputs_.forgotten) return;
   const std::uint64_t number = request - inputs_.forgotten;
   if (number == known.size() + 1) return known.push_back(inputs);
@@ -83,7 +83,7 @@ void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs&
 }
 
 void Follow::forget_inputs() {
-  std::vector<allocator::DecisionInputs>& known = inputs_.known;
+  std::deque<allocator::DecisionInputs>& known = inputs_.known;
   if (known.size() >= 2 * kInputsKept) {
     const std::size_t count = known.size() - kInputsKept;
     known.erase(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(count));

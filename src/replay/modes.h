@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,7 +22,7 @@ namespace e4r::replay {
 // own decisions.
 struct InputTable {
   // The index is the request number (Op::request) minus 1 minus `forgotten`.
-  std::vector<allocator::DecisionInputs> known;
+  std::deque<allocator::DecisionInputs> known;
   std::uint64_t forgotten = 0;               // number of requests before the first of `known`
   std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
   Schedule schedule;                         // of overlapping operations
@@ -66,7 +67,7 @@ class Follow : public Engine {
     return learnt_.empty() && inputs_.trims_again.empty();
   }
   // Moves the inputs out of the run after its end.
-  [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
+  [[nodiscard]] virtual InputTable take_inputs() { return std::exchange(inputs_, {}); }
   // Drops the inputs of old requests but keeps those of at least the last kInputsKept requests.
   // Call it at intervals in a run without an end.
   void forget_inputs();

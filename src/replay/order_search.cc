@@ -177,6 +177,7 @@ Status OrderSearch::place_closed(std::uint64_t event) {
 // Decides the allocation now, and moves those in `later` after it. `later` is in reverse order.
 Status OrderSearch::place(const Op& op, const Others& later) {
   if (op.scheduled) move_here(op);
+  reordered_ = reordered_ || !later.empty();
   for (auto other = later.rbegin(); other != later.rend(); ++other) move_here((*other)->op);
   note_missing(op);
   const std::uint64_t conflicts = agreement().conflicts, differing = agreement().differing();

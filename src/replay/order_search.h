@@ -53,9 +53,17 @@ class OrderSearch final : public Follow {
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
 
-  // The order found so far. This run itself decided some allocations before it found their places.
-  // A later Follow can use the order from the beginning.
+  // The order found so far. This run itself may have decided some allocations before it found their
+  // places. A later Follow can use the order from the beginning.
   [[nodiscard]] const Schedule& found() const { return found_; }
+  // Whether this run decided all allocations in the order that it found. A Follow in that order
+  // then does the same again.
+  [[nodiscard]] bool decides_in_found_order() const { return !reordered_; }
+  [[nodiscard]] InputTable take_inputs() override {
+    InputTable out = Follow::take_inputs();
+    out.schedule = found_;
+    return out;
+  }
   // What a second search over the same trace can use. Empty if there is nothing.
   [[nodiscard]] Schedule known() const { return {found_, progress_}; }
   [[nodiscard]] bool knows() const { return !progress_.empty() || found_.moves_frees(); }
@@ -134,6 +142,7 @@ class OrderSearch final : public Follow {
   };
   std::deque<Test> tests_;
   CommitProgress progress_;
+  bool reordered_ = false;      // an allocation or a free was moved after others
   std::vector<Op> held_;        // allocations that wait for their place, in trace order
   std::deque<Placed> placed_;   // recent allocations, in the order of their decisions
   std::uint64_t now_ = 0;       // event number of the last operation

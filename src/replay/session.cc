@@ -12,6 +12,7 @@
 #include "allocator/model.h"
 #include "replay/modes.h"
 #include "replay/order_search.h"
+#include "replay/recorded_policy.h"
 #include "replay/side_by_side.h"
 #include "replay/warm_start.h"
 #include "trace/packed.h"
@@ -24,32 +25,6 @@ namespace e4r::replay {
 namespace {
 
 using allocator::Policy;
-
-bool prints_as(const Policy& policy, trace::Generation generation) {
-  const auto printed = trace::parse_generation(policy.traces);
-  return printed.ok() && *printed == generation;
-}
-
-// The policies that may be the recorded kernel's: first the policies that stand for its release,
-// then those of long-term kernels, then the others. Each of these parts begins with the latest
-// rules. Empty if no policy models the kernel.
-std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
-  std::vector<const Policy*> out;
-  for (const Policy* policy : allocator::policies())
-    if (prints_as(*policy, trace.generation)) out.insert(out.begin(), policy);
-  const auto by_inode = [](const Policy* policy) { return policy->kernel.stream.by_inode; };
-  const auto stands = [release](const Policy* policy) {
-    return allocator::stands_for(*policy, release);
-  };
-  if (trace.streams_without_start > 0 && std::any_of(out.begin(), out.end(), by_inode))
-    std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
-  else  // stream goals by inode and a single stream goal lead to different decisions only if some
-        // search is for a stream
-    std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
-  std::stable_partition(out.begin(), out.end(), [](const Policy* p) { return p->long_term; });
-  std::stable_partition(out.begin(), out.end(), stands);
-  return out;
-}
 
 // The batches of groups that one search may read ahead, with the batch nearest to `group` first.
 std::vector<allocator::ReadBatch> batches_around(std::uint32_t group,
@@ -67,19 +42,7 @@ std::vector<allocator::ReadBatch> batches_around(std::uint32_t group,
   return out;
 }
 
-// The policy of the first long-term kernel.
-const Policy* default_policy() {
-  const auto all = allocator::policies();
-  return *std::find_if(all.begin(), all.end(), [](const Policy* p) { return p->long_term; });
-}
-
 }  // namespace
-
-bool is_modelled(const trace::TraceSummary& trace) {
-  const auto all = allocator::policies();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Policy* policy) { return prints_as(*policy, trace.generation); });
-}
 
 Run::Run() = default;
 Run::Run(Run&&) noexcept = default;
@@ -118,7 +81,7 @@ class Session::Replays {
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
   [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
   [[nodiscard]] std::vector<const Policy*> allowed() const {
-    std::vector<const Policy*> out = candidates(trace_.summary(), options_.release);
+    std::vector<const Policy*> out = candidate_policies(trace_.summary(), options_.release);
     std::erase_if(out, [this](const Policy* policy) {
       return !allocator::stands_for(*policy, options_.release);
     });
@@ -436,19 +399,22 @@ Status Session::Replays::find_order_again(const Setup& recorded, Followed& best)
   }
 }
 
-// Follows in the order that the first pass found, unless that is the order of the trace.
+// Follows again in the order that the search found, unless the search decided in that order.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   E4R_CHECK(read_trims());
   inputs_.early_reads.clear();
   E4R_TRY(Followed best, find_order(recorded, beside));
-  const Schedule& found = static_cast<const OrderSearch&>(*best.run.engine).found();
-  if (!found.empty()) {
-    E4R_TRY(Followed ordered, follow_as<Follow>(recorded, beside, found));
+  const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
+  if (!search.decides_in_found_order()) {
+    E4R_TRY(Followed ordered, follow_as<Follow>(recorded, beside, search.found()));
     best = std::move(ordered);
   }
   std::vector<allocator::ReadBatch> early_reads = std::move(inputs_.early_reads);
   inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
   inputs_.early_reads = std::move(early_reads);
+  if (beside && !best.alone)
+    if (Result<Run> alone = run<FreeRun>(recorded, inputs_); alone.ok())
+      best.alone = *std::move(alone);
   return best;
 }
 
@@ -473,7 +439,7 @@ Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
 // kernel may be patched or its release unknown.
 Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) {
   constexpr std::size_t kAlwaysTried = 2;
-  std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
+  std::vector<const Policy*> policies = candidate_policies(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
   const std::size_t standing = allowed().size();
   Followed best;

@@ -56,9 +56,6 @@ struct SessionOptions {
   std::function<bool(std::string_view policy, std::uint64_t events)> progress;
 };
 
-// Whether a policy of this project models the kernel that made the trace.
-[[nodiscard]] bool is_modelled(const trace::TraceSummary& trace);
-
 // A start state, a trace, and replays of the trace. `source` must outlive the session and its runs.
 class Session {
  public:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -91,18 +92,25 @@ class Writers {
     EXPECT_TRUE(both.ok() && alone.ok());
     return {both->engine->agreement(), alone->engine->agreement()};
   }
-  // Returns how many decisions differ in a search, and when following in the order that it found.
-  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> differing_in_search_and_after() {
+  // A search, and a run that follows in the order that the search found.
+  struct SearchAndAfter {
+    std::unique_ptr<replay::OrderSearch> search;
+    std::unique_ptr<replay::Follow> after;
+  };
+  [[nodiscard]] SearchAndAfter search() {
     const trace::PackedTrace trace = packed_trace(trace_.events(), trace::Generation::v6_5);
     const replay::Setup setup = {&model_->policy(), tunables_};
     const auto model = [&] {
       return replay::make_model(fs_.source(), *setup.policy, tunables_, nullptr);
     };
-    replay::OrderSearch search(fs_.source(), model(), setup, {});
-    EXPECT_TRUE(search.run(*trace.cursor()).ok());
-    replay::Follow after(fs_.source(), model(), setup, {}, search.found());
-    EXPECT_TRUE(after.run(*trace.cursor()).ok());
-    return {search.agreement().differing(), after.agreement().differing()};
+    SearchAndAfter out;
+    out.search =
+        std::make_unique<replay::OrderSearch>(fs_.source(), model(), setup, replay::TraceFacts{});
+    EXPECT_TRUE(out.search->run(*trace.cursor()).ok());
+    out.after = std::make_unique<replay::Follow>(fs_.source(), model(), setup, replay::TraceFacts{},
+                                                 out.search->found());
+    EXPECT_TRUE(out.after->run(*trace.cursor()).ok());
+    return out;
   }
   // Replays under the same policy in the order that was found, and then in other orders. Returns a
   // hash of each run's decisions.
@@ -267,8 +275,9 @@ TEST(OrderSearch, FindsAnOrderThatLeadsToItsOwnDecisions) {
     Writers writers("linux-7.3", 8, seed);
     for (int i = 0; i < 3000; ++i) writers.step();
     writers.finish();
-    const auto [search, after] = writers.differing_in_search_and_after();
-    EXPECT_LE(after, search) << "seed " << seed;
+    const auto [search, after] = writers.search();
+    EXPECT_LE(after->agreement().differing(), search->agreement().differing()) << "seed " << seed;
+    EXPECT_FALSE(search->decides_in_found_order());
   }
 }
 
@@ -287,6 +296,22 @@ void commit_in_parts(Writers& writers) {
 
 TEST(OrderSearch, FindsNearlyAlwaysHowMuchACommitHasGivenBack) {
   EXPECT_GE(followed_share("linux-6.12", 1, commit_in_parts), 0.995);
+}
+
+// A search that moves no decision makes all decisions as a run in the found order does.
+TEST(OrderSearch, NeedsNoRunAfterASearchThatDecidesInTheFoundOrder) {
+  for (const auto& [policy, threads] : {std::pair{"linux-6.12", 1u}, {"linux-6.1", 2u}})
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      Writers writers(policy, threads, seed);
+      commit_in_parts(writers);
+      writers.finish();
+      const auto [search, after] = writers.search();
+      EXPECT_FALSE(search->found().empty());
+      if (search->decides_in_found_order())
+        EXPECT_EQ(after->hash().value(), search->hash().value()) << policy << ", seed " << seed;
+      else
+        EXPECT_GT(threads, 1u) << policy << ", seed " << seed;
+    }
 }
 
 // An allocation may get clusters that a commit has just returned, and the commit may end before the
