@@ -2,7 +2,7 @@
 #include "allocator/allocator.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -99,6 +99,8 @@ Allocator::Allocator(state::FsState& state, const Policy& policy, const Tunables
       start_(policy.kernel.start) {}
 
 Decision Allocator::allocate(const Request& request, Guide* guide) {
+  constexpr std::uint64_t kSkipsPerDecision = 8;
+  skips_left_ += kSkipsPerDecision;
   held_.clear();
   Search search(state_, tunables_, counters_);
   search.observer = observer_;
@@ -180,7 +182,8 @@ Decision Allocator::try_search(Search& trial) const {
   return out;
 }
 
-std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, Guide& guide) {
+std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, Guide& guide,
+                                                        bool thorough) {
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   trial.guide = &guide;
@@ -194,9 +197,12 @@ std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, 
   const Search begun = trial;
   const Decision found = try_search(trial);
   if (guide.confirms(found)) return true;
-  if (policy_.kernel.groups.tries_lock && found.success &&
-      !find_passed_over(begun, found.result.group, guide, trial).empty())
-    return true;
+  if (policy_.kernel.groups.tries_lock && found.success) {
+    const std::uint32_t group = found.result.group;
+    const PassedOver passed = thorough ? find_any_passed(begun, group, guide, trial)
+                                       : find_passed_over(begun, group, guide, trial);
+    if (!passed.empty()) return true;
+  }
   return trial.unsure ? std::nullopt : std::optional(false);
 }
 
@@ -226,39 +232,48 @@ PassedOver Allocator::find_passed_over(const Search& begun, std::uint32_t group,
   return {};
 }
 
-// Like find_passed_over(), but skips one or two of the visits at which the search scanned a group
-// without taking an extent of it. Only the counts of extents and groups show such a skip.
-PassedOver Allocator::find_passed_visits(const Search& begun, Guide& guide, Search& trial) const {
-  constexpr std::size_t kMostSingle = 64, kMostInPairs = 12;
-  std::vector<Visit> visits;
-  trial.visits = &visits;
-  (void)try_skipping(begun, begun.passed_over, trial);
-  trial.visits = nullptr;
-  struct Numbered {
-    std::uint32_t group;
-    unsigned visit;
+// Like find_passed_over(), but skips visits at which the search scanned a group without taking an
+// extent of it. Only the counts of extents and groups show such a skip. Searches that walk the same
+// groups at the same time hold each other up several times, so several visits are skipped. Tries
+// small sets of visits first, as long as the budget lasts.
+PassedOver Allocator::find_passed_visits(const Search& begun, Guide& guide, Search& trial) {
+  constexpr std::size_t kMostTries = 256;
+  struct Set {
+    PassedOver passed;
+    std::size_t from = 0;  // a larger set may skip visits from this one on
   };
-  std::vector<Numbered> scanned;
-  std::unordered_map<std::uint32_t, unsigned> count;
-  for (const Visit& visit : visits) {
-    const unsigned number = count[visit.group]++;
-    if (visit.scanned) scanned.push_back({visit.group, number});
+  std::deque<Set> sets = {{begun.passed_over}};
+  for (std::size_t tries = 0; tries < kMostTries && !sets.empty() && skips_left_ > 0; ++tries) {
+    const Set set = sets.front();
+    sets.pop_front();
+    --skips_left_;
+    std::vector<Visit> visits;
+    trial.visits = &visits;
+    const Decision found = try_skipping(begun, set.passed, trial);
+    trial.visits = nullptr;
+    if (tries > 0 && guide.confirms(found)) return set.passed;
+    std::unordered_map<std::uint32_t, unsigned> count;  // of visits, by group
+    for (std::size_t i = 0; i < visits.size() && sets.size() < kMostTries; ++i) {
+      const unsigned number = count[visits[i].group]++;
+      Set larger = {set.passed, i + 1};
+      if (i >= set.from && visits[i].scanned && larger.passed.add(visits[i].group, number))
+        sets.push_back(larger);
+    }
   }
-  const auto explains = [&](std::initializer_list<Numbered> skipped, PassedOver& passed) {
-    passed = begun.passed_over;
-    for (const Numbered& visit : skipped)
-      if (!passed.add(visit.group, visit.visit)) return false;
-    return guide.confirms(try_skipping(begun, passed, trial));
-  };
-  PassedOver passed;
-  if (scanned.size() > kMostSingle) return {};
-  for (const Numbered& one : scanned)
-    if (explains({one}, passed)) return passed;
-  if (scanned.size() > kMostInPairs) return {};
-  for (std::size_t i = 0; i < scanned.size(); ++i)
-    for (std::size_t j = i + 1; j < scanned.size(); ++j)
-      if (explains({scanned[i], scanned[j]}, passed)) return passed;
   return {};
+}
+
+// Calls find_passed_over(), then find_passed_visits() for each set of visits that it has tried.
+PassedOver Allocator::find_any_passed(const Search& begun, std::uint32_t group, Guide& guide,
+                                      Search& trial) {
+  std::vector<PassedOver> tried = {begun.passed_over};
+  PassedOver passed = find_passed_over(begun, group, guide, trial, &tried);
+  for (std::size_t i = 0; i < tried.size() && passed.empty(); ++i) {
+    Search from = begun;
+    from.passed_over = tried[i];
+    passed = find_passed_visits(from, guide, trial);
+  }
+  return passed;
 }
 
 // Decides whether to serve the request for the file or for the CPU's locality group. `has_prealloc`
@@ -351,13 +366,7 @@ void Allocator::search_guided(Search& search) {
   Search trial(state_, tunables_, ignored);
   copy_request(begun, trial);
   trial.goal_len = begun.goal_len;
-  std::vector<PassedOver> tried = {begun.passed_over};
-  PassedOver passed = find_passed_over(begun, search.best.group, *search.guide, trial, &tried);
-  for (std::size_t i = 0; i < tried.size() && passed.empty(); ++i) {
-    Search from = begun;
-    from.passed_over = tried[i];
-    passed = find_passed_visits(from, *search.guide, trial);
-  }
+  const PassedOver passed = find_any_passed(begun, search.best.group, *search.guide, trial);
   if (passed.empty() && !doubted) return;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;

@@ -32,8 +32,10 @@ class Allocator {
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
 
   // Whether a decision made now would be the one that the guide dictates. nullopt if a rung of the
-  // policy would itself load groups, which a trial does not do. Changes nothing.
-  [[nodiscard]] std::optional<bool> would_decide_as_dictated(const Request& request, Guide& guide);
+  // policy would itself load groups, which a trial does not do. `thorough` also tries to skip
+  // groups that the search only scanned. Changes nothing.
+  [[nodiscard]] std::optional<bool> would_decide_as_dictated(const Request& request, Guide& guide,
+                                                             bool thorough);
 
   // Sets the observer of later decisions; null removes it.
   void observe(SearchObserver* observer) { observer_ = observer; }
@@ -94,7 +96,8 @@ class Allocator {
   Decision try_skipping(const Search& begun, const PassedOver& passed, Search& trial) const;
   PassedOver find_passed_over(const Search& begun, std::uint32_t group, Guide& guide, Search& trial,
                               std::vector<PassedOver>* tried = nullptr) const;
-  PassedOver find_passed_visits(const Search& begun, Guide& guide, Search& trial) const;
+  PassedOver find_passed_visits(const Search& begun, Guide& guide, Search& trial);
+  PassedOver find_any_passed(const Search& begun, std::uint32_t group, Guide& guide, Search& trial);
   void read_stream(const Request& request, Search& search) const;
   void search_guided(Search& search);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);
@@ -114,6 +117,9 @@ class Allocator {
   Search::Fault fault_;
   SearchStart start_;
   SearchObserver* observer_ = nullptr;
+  // How many sets of visits find_passed_visits() may still try. Each decision adds some, which
+  // bounds the time for a trace that no set explains.
+  std::uint64_t skips_left_ = 1 << 14;
   // Clusters of a dictated result that were already in use; empty if all were free.
   std::vector<std::uint64_t> held_;
   std::vector<std::uint32_t> reclaimed_;  // groups, since the last request

@@ -29,22 +29,22 @@ allocator::DecisionInputs Follow::shown_inputs(const Op& op, bool on_closing_cpu
   return known;
 }
 
-std::optional<bool> Follow::would_agree(const Op& op, bool on_closing_cpu) {
+std::optional<bool> Follow::would_agree_on(const Op& op, bool on_closing_cpu, bool thorough) {
   Dictation dictation(op, model_.allocator(), spans_);
   return model_.allocator().would_decide_as_dictated(
-      request_of(op, shown_inputs(op, on_closing_cpu)), dictation);
+      request_of(op, shown_inputs(op, on_closing_cpu)), dictation, thorough);
 }
 
-std::optional<bool> Follow::would_agree(const Op& op) {
-  const std::optional<bool> agrees = would_agree(op, false);
+std::optional<bool> Follow::would_agree(const Op& op, bool thorough) {
+  const std::optional<bool> agrees = would_agree_on(op, false, thorough);
   if (op.closing.cpu == op.cpu || agrees.value_or(true)) return agrees;
-  return would_agree(op, true);
+  return would_agree_on(op, true, thorough);
 }
 
 void Follow::decide(const Op& op) {
   // A thread that moved to another CPU used the preallocations of one of the two CPUs.
-  const bool moved = op.closing.cpu != op.cpu && !would_agree(op, false).value_or(true) &&
-                     would_agree(op, true).value_or(false);
+  const bool moved = op.closing.cpu != op.cpu && !would_agree_on(op, false).value_or(true) &&
+                     would_agree_on(op, true).value_or(false);
   const allocator::Request request = request_of(op, shown_inputs(op, moved));
   spans_.add(op);
   Dictation dictation(op, model_.allocator(), spans_);

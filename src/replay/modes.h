@@ -82,8 +82,9 @@ class Follow : public Engine {
 
  protected:
   // Whether the allocation, if decided now, would have the recorded outcome. nullopt if a rung of
-  // the policy would itself load groups, which a trial does not do. Changes nothing.
-  [[nodiscard]] std::optional<bool> would_agree(const Op& op);
+  // the policy would itself load groups, which a trial does not do. `thorough` is as in
+  // Allocator::would_decide_as_dictated(). Changes nothing.
+  [[nodiscard]] std::optional<bool> would_agree(const Op& op, bool thorough = false);
 
  private:
   [[nodiscard]] const Schedule& schedule() const override { return inputs_.schedule; }
@@ -95,7 +96,8 @@ class Follow : public Engine {
   void note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
   [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op, bool on_closing_cpu) const;
-  [[nodiscard]] std::optional<bool> would_agree(const Op& op, bool on_closing_cpu);
+  [[nodiscard]] std::optional<bool> would_agree_on(const Op& op, bool on_closing_cpu,
+                                                   bool thorough = false);
 
   allocator::Model& model_;  // the engine's decider; it is a model because a kernel's decisions
                              // cannot be replaced

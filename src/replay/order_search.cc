@@ -23,6 +23,8 @@ constexpr int kMostUndone = 3;
 // How many trials each decision adds to the search's budget. The budget bounds the time for a trace
 // in which many allocations overlap and no order fits.
 constexpr std::uint64_t kTrialsPerDecision = 32;
+// How many trials a thorough one costs.
+constexpr std::uint64_t kThoroughCost = 4096;
 // How often, on average, each freed extent of a commit may be given back in trials. This bounds the
 // time for a trace in which no order fits.
 constexpr std::uint64_t kTriesPerEntry = 64;
@@ -94,9 +96,10 @@ std::uint64_t OrderSearch::trials_before(const TraceFacts& trace) {
 // Whether the allocation, if decided now, would have the recorded outcome. False once the budget of
 // trials is used up.
 bool OrderSearch::agrees(const Op& op) {
-  if (trials_left_ == 0) return false;
-  --trials_left_;
-  return would_agree(op).value_or(false);
+  const std::uint64_t cost = thorough_ ? kThoroughCost : 1;
+  if (trials_left_ < cost) return false;
+  trials_left_ -= cost;
+  return would_agree(op, thorough_).value_or(false);
 }
 
 // Finds the place of an allocation: decides it now, before other allocations, or holds it for
@@ -122,17 +125,35 @@ Status OrderSearch::find_place(const Op& op) {
     held_.push_back(op);
     return {};
   }
-  E4R_CHECK(prepare(op));
-  return place(op);
+  E4R_TRY(const Others later, prepare(op));
+  return place(op, later);
 }
 
 // Schedules what must precede the allocation, if it is decided now, for its recorded outcome: the
-// end of a discard, the return of a part of the commit, or what its search saw earlier.
-Status OrderSearch::prepare(const Op& op) {
-  if (const auto by = find_discard(op)) return end_discard_before(op, *by);
-  if (const auto freed = find_commit(op)) return commit_before(op, *freed);
-  if (const auto freed = reorder_frees(op, UINT64_MAX)) return commit_before(op, *freed);
-  return see_earlier(op);
+// end of a discard, the return of a part of the commit, or what its search saw earlier. Returns the
+// decided allocations that took effect after it, in reverse order.
+Result<OrderSearch::Others> OrderSearch::prepare(const Op& op) {
+  Others later;
+  if (const auto by = find_discard(op)) {
+    E4R_CHECK(end_discard_before(op, *by));
+  } else if (const auto freed = find_commit(op)) {
+    E4R_CHECK(commit_before(op, *freed));
+  } else if (const auto reordered = reorder_frees(op, UINT64_MAX)) {
+    E4R_CHECK(commit_before(op, *reordered));
+  } else if (!agrees_thoroughly(op, later)) {
+    E4R_CHECK(see_earlier(op));
+  }
+  return later;
+}
+
+// Whether the allocation has its recorded outcome if its search also skips locked groups that it
+// would only scan. Sets `later` if it must then be decided before other allocations.
+bool OrderSearch::agrees_thoroughly(const Op& op, Others& later) {
+  thorough_ = true;
+  const bool now = agrees(op);
+  if (!now) later = find_later(op);
+  thorough_ = false;
+  return now || !later.empty();
 }
 
 Status OrderSearch::place_held(std::size_t index, const Others& later) {
@@ -168,8 +189,8 @@ Status OrderSearch::place_closed(std::uint64_t event) {
     const auto found =
         std::ranges::find_if(held_, [event](const Op& op) { return closed_at(op) < event; });
     if (found == held_.end()) return {};
-    E4R_CHECK(prepare(*found));
-    E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin())));
+    E4R_TRY(const Others later, prepare(*found));
+    E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin()), later));
     E4R_CHECK(place_agreeing());
   }
 }
@@ -338,7 +359,7 @@ OrderSearch::Others OrderSearch::find_later(const Op& op) {
   if (trials_left_ == 0 || state::has_tree(model().state().index())) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
-  for (int count = 1; count <= kMostUndone; ++count)
+  for (int count = 1; count <= (thorough_ ? 1 : kMostUndone); ++count)
     for (unsigned set = 1; set < all; ++set) {
       if (std::popcount(set) != count) continue;
       Others later;

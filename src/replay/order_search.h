@@ -90,7 +90,8 @@ class OrderSearch final : public Follow {
   [[nodiscard]] static std::uint64_t trials_before(const TraceFacts& trace);
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
-  Status prepare(const Op& op);
+  [[nodiscard]] Result<Others> prepare(const Op& op);
+  [[nodiscard]] bool agrees_thoroughly(const Op& op, Others& later);
   Status see_earlier(const Op& op);
   using Seen = std::vector<Schedule::Seen>;
   [[nodiscard]] std::optional<Seen> find_seen(const Op& op,
@@ -160,6 +161,7 @@ class OrderSearch final : public Follow {
   std::deque<Change> changes_;
   std::uint64_t commit_began_ = 0;  // event number of the last commit_flushing
   std::uint64_t trials_left_;       // how many trials the search may still make
+  bool thorough_ = false;           // whether agrees() is thorough (would_agree)
   // How many times extents of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;
 };

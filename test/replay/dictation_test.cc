@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "support/drivers.h"
@@ -214,6 +216,41 @@ TEST_F(Dictated, AGroupThatIsOnlyScannedMayBePassedOver) {
     return;
   }
   ADD_FAILURE() << "no visit scans the group";
+}
+
+// Another search walks the same groups at the same time, so it holds this one up several times.
+TEST_F(Dictated, SeveralGroupsThatAreOnlyScannedMayBePassedOver) {
+  // The sum of the numbers of runs shows which groups were scanned.
+  for (const auto& [group, runs] : {std::pair{3u, 16u}, {4u, 18u}, {5u, 21u}, {6u, 25u}})
+    free_runs(fs, group, 4, 20, runs);
+  fs.free(7, 4, 350);
+  free_runs(fs, 7, 600, 2, 40);
+  const allocator::Request request = metadata_request(300, 0);
+  const auto allocate = [&](const allocator::Request& from, allocator::Guide* guide) {
+    start("linux-7.3");
+    return rig->allocator.allocate(from, guide);
+  };
+  const allocator::Decision free = allocate(request, nullptr);
+  ASSERT_EQ(free.criterion, Criterion::cr2);
+  ASSERT_EQ(free.groups_scanned, 5u);
+  for (const unsigned visit : {0u, 1u, 2u}) {
+    allocator::Request skipping = request;
+    for (const std::uint32_t group : {3u, 5u, 6u}) skipping.inputs.passed_over.add(group, visit);
+    const allocator::Decision skipped = allocate(skipping, nullptr);
+    if (skipped.groups_scanned == 5) continue;  // these visits scan nothing
+    ASSERT_EQ(skipped.groups_scanned, 2u);
+    const Op op = closed(request, skipped);
+    start("linux-7.3");
+    Dictation dictation(op, rig->allocator, spans);
+    const allocator::Decision d = rig->allocator.allocate(request, &dictation);
+    EXPECT_FALSE(dictation.forced());
+    EXPECT_EQ(d.found, skipped.found);
+    EXPECT_EQ(d.groups_scanned, 2u);
+    EXPECT_TRUE(
+        std::ranges::equal(d.inputs.passed_over.entries(), skipping.inputs.passed_over.entries()));
+    return;
+  }
+  ADD_FAILURE() << "no visit scans the groups";
 }
 
 // If best-avail walks from group to group, it does not trim the goal.
