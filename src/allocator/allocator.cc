@@ -100,7 +100,7 @@ Allocator::Allocator(state::FsState& state, const Policy& policy, const Tunables
 
 Decision Allocator::allocate(const Request& request, Guide* guide) {
   constexpr std::uint64_t kSkipsPerDecision = 8;
-  skips_left_ += kSkipsPerDecision;
+  skips_left_ = std::min(skips_left_ + kSkipsPerDecision, kMostSkips);
   held_.clear();
   Search search(state_, tunables_, counters_);
   search.observer = observer_;

@@ -119,7 +119,8 @@ class Allocator {
   SearchObserver* observer_ = nullptr;
   // How many sets of visits find_passed_visits() may still try. Each decision adds some, which
   // bounds the time for a trace that no set explains.
-  std::uint64_t skips_left_ = 1 << 14;
+  static constexpr std::uint64_t kMostSkips = 1 << 16;
+  std::uint64_t skips_left_ = kMostSkips;
   // Clusters of a dictated result that were already in use; empty if all were free.
   std::vector<std::uint64_t> held_;
   std::vector<std::uint32_t> reclaimed_;  // groups, since the last request
