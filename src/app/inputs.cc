@@ -47,26 +47,6 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
 
 }  // namespace
 
-Result<trace::ReadOptions> open_options(const TraceOptions& options) {
-  trace::ReadOptions open;
-  open.lenient = options.lenient;
-  open.needed = options.needed;
-  open.any_ratio = options.any_ratio;
-  open.buffer = options.buffer;
-  if (!options.device.empty()) {
-    E4R_TRY(open.device, trace::parse_device(options.device));
-  }
-  if (!options.generation.empty()) {
-    E4R_TRY(open.generation, trace::parse_generation(options.generation));
-  }
-  return open;
-}
-
-Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
-  E4R_TRY(const trace::ReadOptions open, open_options(options));
-  return load_events(options.trace, open);
-}
-
 Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
                                                   const trace::ReadOptions& options) {
   if (!capture::is_capture(path)) return trace::open_trace(path, options);
@@ -254,7 +234,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   E4R_TRY(std::optional<capture::Capture> capture, open_capture(given));
   InputOptions options = given;
   if (options.trace.empty()) options.trace = options.image;
-  options.needed = trace::KindSet::for_purpose(trace::Purpose::allocator);
+  options.read.needed = trace::KindSet::for_purpose(trace::Purpose::allocator);
   const bool own_image = capture && given.trace.empty();
   const std::string image_path = own_image ? capture->image().path() : options.image;
   image::OpenOptions open;
@@ -269,11 +249,11 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   if (!opened.ok()) return std::move(opened).error();
   image::Image image = *std::move(opened);
   listener.progress.show("reading " + options.trace);
-  E4R_TRY(const trace::ReadOptions events, open_options(options));
   state::Source source = replay::source_from(image);
   replay::DeviceFit fit(source.geometry);
-  E4R_TRY(trace::PackedTrace trace, capture ? capture->load_trace(events, &fit)
-                                            : trace::load_packed(options.trace, events, &fit));
+  E4R_TRY(trace::PackedTrace trace, capture
+                                        ? capture->load_trace(options.read, &fit)
+                                        : trace::load_packed(options.trace, options.read, &fit));
   listener.progress.wipe();
   if (capture)
     for (const std::string& note : capture->notes()) listener.warn(note);

@@ -42,20 +42,6 @@ struct OpenedImage {
 
 // Traces in any file format, and the recorder's files next to them.
 
-// A trace and how to read it.
-struct TraceOptions {
-  std::string trace;
-  std::string device;                 // MAJOR:MINOR; empty: the busiest device
-  std::string generation;             // empty: detect it
-  std::optional<std::string> buffer;  // a buffer of a trace.dat; nullopt: all buffers
-  bool lenient = false;
-  bool any_ratio = false;                         // accept any ratio of unpacked to packed bytes
-  trace::KindSet needed = trace::KindSet::all();  // events that the command needs
-};
-// Returns the options for the reader. Fails on an invalid device or generation.
-[[nodiscard]] Result<trace::ReadOptions> open_options(const TraceOptions& options);
-[[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);
-
 // Opens a trace of any format, including a capture's.
 [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
                                                                 const trace::ReadOptions& options);
@@ -73,8 +59,10 @@ void declare_trace_reads(const std::string& path, Outputs& outputs);
 // The inputs of a replay: an image, a trace, and the recorder's notes next to the trace; or one
 // file (.e4c) that contains all of these.
 
-struct InputOptions : TraceOptions {
+struct InputOptions {
   std::string image;  // the image, or a capture without a separate trace
+  std::string trace;
+  trace::ReadOptions read;  // how to read the trace; open_inputs() chooses `needed`
   // The recorded kernel's files. If a path is empty, the file in the capture or next to the trace
   // is used.
   std::string tunables_file;

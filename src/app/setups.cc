@@ -52,9 +52,9 @@ Result<const allocator::Policy*> parse_policy(const std::string& name) {
   return error("unknown policy '{}': choose from {}, kernel:FILE, and FILE.so", name, known);
 }
 
-Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
+Result<std::vector<const allocator::Policy*>> parse_policies(std::string_view text) {
   std::vector<const allocator::Policy*> out;
-  std::istringstream names(text);
+  std::istringstream names{std::string(text)};
   for (std::string name; std::getline(names, name, ',');) {
     E4R_TRY(const allocator::Policy* policy, parse_policy(name));
     out.push_back(policy);

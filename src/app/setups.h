@@ -25,7 +25,7 @@ namespace e4r::app {
 [[nodiscard]] Result<const allocator::Policy*> parse_policy(const std::string& name);
 // Parses a list such as "legacy,kernel:mine.uml" and keeps its order. Fails on an unknown name (the
 // message lists the known ones) and on an empty list.
-[[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
+[[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(std::string_view text);
 
 // A policy whose code is in a file (a kernel or a policy file), with facts that identify the file's
 // contents.

@@ -6,6 +6,7 @@
 #include "app/comparison.h"
 #include "app/setups.h"
 #include "replay/engine.h"
+#include "trace/inspection.h"
 #include "util/units.h"
 
 namespace e4r::app {
@@ -29,9 +30,9 @@ std::string check_text(const std::vector<std::string>& checks) {
 std::vector<std::string> doubts(const Inputs& inputs) {
   const InputOptions& options = inputs.options;
   std::vector<std::string> out;
-  if (!options.generation.empty())
-    out.push_back(
-        fmt::format("--generation {} (without it, the trace decides)", options.generation));
+  for (const auto& [word, generation] : trace::kGenerationWords)
+    if (options.read.generation == generation)
+      out.push_back(fmt::format("--generation {} (without it, the trace decides)", word));
   if (!options.trace.empty())
     out.push_back(fmt::format("that {} is the image from before the trace", options.image));
   const bool of_capture = inputs.capture && options.tunables_file.empty();

@@ -72,6 +72,9 @@ class Access {
   static std::shared_ptr<Image::Data> image_data() { return std::make_shared<Image::Data>(); }
 };
 
+// Parses the device and the generation.
+[[nodiscard]] e4r::Result<e4r::trace::ReadOptions> read_options(const TraceOptions& options);
+
 // Adapts the listener of one call to the app layer. `listener` must outlive the object.
 class Hearing {
  public:

@@ -51,14 +51,26 @@ void fill(const e4r::trace::Event& from, Event& to) {
 
 Result<EventReader> open_reader(const std::string& path, const TraceOptions& options,
                                 bool any_ratio) {
-  E4R_TRY(const e4r::trace::ReadOptions open,
-          e4r::app::open_options({path, options.device, options.generation, options.buffer,
-                                  options.lenient, any_ratio}));
+  E4R_TRY(e4r::trace::ReadOptions open, read_options(options));
+  open.any_ratio = any_ratio;
   E4R_TRY(auto trace, e4r::app::open_events(path, open));
   return Access::reader(std::move(trace));
 }
 
 }  // namespace
+
+Result<e4r::trace::ReadOptions> read_options(const TraceOptions& options) {
+  e4r::trace::ReadOptions out;
+  out.lenient = options.lenient;
+  out.buffer = options.buffer;
+  if (!options.device.empty()) {
+    E4R_TRY(out.device, e4r::trace::parse_device(options.device));
+  }
+  if (!options.generation.empty()) {
+    E4R_TRY(out.generation, e4r::trace::parse_generation(options.generation));
+  }
+  return out;
+}
 
 std::string_view criterion_name(Criterion criterion) {
   if (static_cast<std::size_t>(criterion) >= mb::kCriteria) criterion = Criterion::unknown;

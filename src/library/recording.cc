@@ -6,21 +6,21 @@
 namespace e4replay {
 namespace {
 
-e4r::app::InputOptions wanted_of(const RecordingOptions& options) {
+Result<e4r::app::InputOptions> wanted_of(const RecordingOptions& options) {
   e4r::app::InputOptions wanted;
   wanted.image = options.image;
   wanted.trace = options.trace;
   wanted.tunables_file = options.tunables_file;
-  wanted.device = options.events.device;
-  wanted.generation = options.events.generation;
-  wanted.buffer = options.events.buffer;
-  wanted.lenient = options.events.lenient;
+  E4R_TRY(wanted.read, read_options(options.events));
   wanted.strict = options.strict;
   wanted.threads = options.threads;
   return wanted;
 }
 
-Result<Recording> open_wanted(const e4r::app::InputOptions& wanted, const Listener& listener) {
+Result<Recording> open_wanted(const RecordingOptions& options, const Listener& listener,
+                              bool any_ratio) {
+  E4R_TRY(e4r::app::InputOptions wanted, wanted_of(options));
+  wanted.read.any_ratio = any_ratio;
   const Hearing hearing(listener);
   E4R_TRY(e4r::app::Inputs inputs, e4r::app::open_inputs(wanted, hearing.listener()));
   return Access::recording(std::move(inputs));
@@ -36,14 +36,12 @@ Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Result<Recording> Recording::open(const RecordingOptions& options, const Listener& listener) {
-  return open_wanted(wanted_of(options), listener);
+  return open_wanted(options, listener, false);
 }
 
 Result<Recording> Recording::open_any_ratio(const RecordingOptions& options,
                                             const Listener& listener) {
-  e4r::app::InputOptions wanted = wanted_of(options);
-  wanted.any_ratio = true;
-  return open_wanted(wanted, listener);
+  return open_wanted(options, listener, true);
 }
 
 Result<Recording> Recording::open(const std::string& capture, const Listener& listener) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/status.h"
@@ -49,6 +50,18 @@ class CommandLine {
   DeclaredOption add_option(const std::string& names,
                             std::function<Status(const std::string&)> take,
                             const std::string& meaning);
+  // Sets `value` to what `parse` makes of the argument.
+  template <class T, class Value>
+  DeclaredOption add_option(const std::string& names, Value& value,
+                            Result<T> (*parse)(std::string_view), const std::string& meaning) {
+    return add_option(
+        names,
+        [&value, parse](const std::string& text) -> Status {
+          E4R_TRY(value, parse(text));
+          return {};
+        },
+        meaning);
+  }
   DeclaredOption add_flag(const std::string& names, bool& value, const std::string& meaning);
   // "--fix{clear}" is a flag with an optional value, given as --fix=VALUE; the default is "clear".
   DeclaredOption add_flag(const std::string& names, std::string& value, const std::string& meaning);

@@ -24,15 +24,10 @@ namespace {
 
 struct Options : InputArguments {
   std::string workload;  // used instead of a trace
-  std::string policies;  // if empty: the recorded kernel's policy and its neighbours
   std::string html;
   std::string decisions;
   std::string perfetto;
   std::string write_image;
-  std::string writers;
-  std::string cpus;
-  std::string think;
-  std::string think_scale;
   bool histogram = false;
   bool all = false;
   std::string kernel_log;
@@ -129,27 +124,12 @@ Result<Outputs> declare_files(const Options& options) {
   return outputs;
 }
 
-// Parses names and numbers. An Error is a usage error.
+// Completes `spec`, and checks options that depend on each other. An Error is a usage error.
 Status resolve(Options& options) {
   app::RunSpec& spec = options.spec;
-  if (!options.policies.empty()) {
-    E4R_TRY(spec.policies, app::parse_policies(options.policies));
-  }
   if (!options.write_image.empty() && spec.policies.size() != 1)
     return error("--write-image needs a single policy: give it with -p");
   E4R_CHECK(tools::resolve(options));
-  if (!options.writers.empty()) {
-    E4R_TRY(spec.writers, app::parse_writers(options.writers));
-  }
-  if (!options.cpus.empty()) {
-    E4R_TRY(spec.cpus, app::parse_cpus(options.cpus));
-  }
-  if (!options.think.empty()) {
-    E4R_TRY(spec.pace.think_ns, app::parse_think(options.think));
-  }
-  if (!options.think_scale.empty()) {
-    E4R_TRY(spec.pace.scale, app::parse_think_scale(options.think_scale));
-  }
   if (!options.workload.empty() && !options.open.trace.empty())
     return error("--workload replaces a trace: give only one of them");
   E4R_CHECK(app::check_conditions(options.fail_if, app::replay_names(spec)));
@@ -207,7 +187,8 @@ Status take_files(const std::string& text, Options& options) {
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_inputs(app, *options, Explain::policies_too);
-  app.add_option("-p,--policy", options->policies,
+  app::RunSpec& spec = options->spec;
+  app.add_option("-p,--policy", spec.policies, app::parse_policies,
                  "policies, comma-separated (default: the recorded kernel's and its neighbours)")
       .type_name("POLICY[,POLICY...]");
   app.add_option("--write-image", options->write_image,
@@ -226,7 +207,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
          "instead of a trace: what this program would ask for, such as 'files=10000 "
          "size=64K writers=8', a profile of `age`, or an fio job file")
       .type_name("WORDS|FILE.fio");
-  app.add_flag("--force", options->spec.force,
+  app.add_flag("--force", spec.force,
                "give results even if the model follows less than 90 % of the recorded decisions");
   app.add_flag("--all", options->all,
                "show every row of the table, even if it is the same in all columns");
@@ -237,22 +218,23 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .may_lack_value()
       .type_name("[N]");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
-  app.add_flag("--first-difference", options->spec.first_difference,
+  app.add_flag("--first-difference", spec.first_difference,
                "name the first decision in which each policy differs from the first policy");
   const DeclaredOption writers =
-      app.add_option("--writers", options->writers,
+      app.add_option("--writers", spec.writers, app::parse_writers,
                      "simulate this many writers at once: requests per second, and waits for locks")
           .type_name("N[,N...]");
-  app.add_option("--cpus", options->cpus, "CPUs that they share (default: one for each writer)")
+  app.add_option("--cpus", spec.cpus, app::parse_cpus,
+                 "CPUs that they share (default: one for each writer)")
       .type_name("N")
       .needs(writers);
   const DeclaredOption think =
-      app.add_option("--think", options->think,
+      app.add_option("--think", spec.pace.think_ns, app::parse_think,
                      "how long a writer thinks between an answer and its next request, on average "
                      "(default: as long as recorded)")
           .type_name("TIME")
           .needs(writers);
-  app.add_option("--think-scale", options->think_scale,
+  app.add_option("--think-scale", spec.pace.scale, app::parse_think_scale,
                  "let a writer think this many times as long as recorded: 0.1 is ten times as fast")
       .type_name("F")
       .needs(writers)

@@ -177,7 +177,9 @@ std::string known_models() {
   return out;
 }
 
-struct Options : app::TraceOptions {
+struct Options {
+  std::string trace;
+  trace::ReadOptions read;
   std::string models = known_models();
   std::string recorded = "round-robin";
   std::string json;
@@ -241,7 +243,7 @@ Result<int> run(const Options& options) {
   Outputs outputs;
   app::declare_trace_reads(options.trace, outputs);
   E4R_CHECK(outputs.writes(options.json));
-  E4R_TRY(const trace::PackedTrace trace, open_trace(options));
+  E4R_TRY(const trace::PackedTrace trace, app::load_events(options.trace, options.read));
   for (const std::string& note : trace.notes()) warn(note);
   ShrinkerReport report;
   report.trace = options.trace;
@@ -264,7 +266,7 @@ Result<int> run(const Options& options) {
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  o->needed = trace::KindSet::for_purpose(trace::Purpose::shrinker);
+  o->read.needed = trace::KindSet::for_purpose(trace::Purpose::shrinker);
   app.add_option("trace", o->trace, "trace with ext4_es_* events (text or .e4t; .gz, .zst; -)")
       .required()
       .type_name("TRACE");
@@ -277,9 +279,11 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag(
       "--force", o->force,
       "give results even if the model follows less than 90 % of the recorded calls or lookups");
-  app.add_option("--device", o->device, "take the events of this device").type_name("MAJOR:MINOR");
-  app.add_flag("--lenient", o->lenient, "skip malformed lines and damaged data, and count them");
-  app.add_flag("--any-ratio", o->any_ratio, kAnyRatioHelp);
+  app.add_option("--device", o->read.device, trace::parse_device, "take the events of this device")
+      .type_name("MAJOR:MINOR");
+  app.add_flag("--lenient", o->read.lenient,
+               "skip malformed lines and damaged data, and count them");
+  app.add_flag("--any-ratio", o->read.any_ratio, kAnyRatioHelp);
   app.add_option("--json", o->json,
                  "also write the figures as JSON; with -, print JSON instead of the text")
       .type_name("FILE");

@@ -202,23 +202,11 @@ struct TraceInput {
     app.add_flag("--any-ratio", open.any_ratio, kAnyRatioHelp);
     app.add_option("--buffer", open.buffer,
                    "of a trace.dat, the events of this instance only; '' is the top buffer");
-    app.add_option("--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
+    app.add_option("--device", open.device, parse_device,
                    "take the events of this device (MAJOR:MINOR)");
-    app.add_option("--generation",
-                   parsed(parse_generation, [this](Generation g) { open.generation = g; }),
+    app.add_option("--generation", open.generation, parse_generation,
                    "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally detected")
         .type_name("GEN");
-  }
-
-  // Returns a callback for an option. A value that cannot be parsed is a usage error.
-  template <class T, class Set>
-  static std::function<Status(const std::string&)> parsed(Result<T> (*parse)(std::string_view),
-                                                          Set set) {
-    return [parse, set](const std::string& text) -> Status {
-      E4R_TRY(const T value, parse(text));
-      set(value);
-      return {};
-    };
   }
 };
 

@@ -30,7 +30,6 @@ using std::chrono::milliseconds;
 
 struct Options {
   watch::WatchOptions watch;
-  std::string policies;
   std::string check = "1m";
   std::string interval = "1s";
   std::string duration;
@@ -91,9 +90,6 @@ Status parse_incidents(Options& o) {
 
 // Checks the command line, and converts its strings to the values of the other options.
 Status parse(Options& o) {
-  if (!o.policies.empty()) {
-    E4R_TRY(o.watch.shadows, app::parse_policies(o.policies));
-  }
   E4R_TRY(o.watch.check_every, parse_duration(o.check));
   if (o.watch.check_every.count() != 0 && o.watch.check_every < std::chrono::seconds(1))
     return error("--check {}: give 1s or more, or 0 for no comparison", o.check);
@@ -215,7 +211,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "mount point of an ext4 file system, a file in it, or its device")
       .required()
       .type_name("MOUNT");
-  app.add_option("-p,--policy", options->policies,
+  app.add_option("-p,--policy", options->watch.shadows, app::parse_policies,
                  "allocators that decide the same requests as the kernel, comma-separated")
       .type_name("POLICY[,POLICY...]");
   app.add_flag("--once", options->once, "report once, after one interval, and exit");

@@ -182,24 +182,6 @@ Result<std::vector<std::string>> captures_in(const std::string& directory) {
   return out;
 }
 
-namespace {
-
-// Adds an option whose value is checked when the command line is parsed.
-template <class T>
-DeclaredOption add_checked(CommandLine& app, const char* name, std::string& value,
-                           Result<T> (*parse)(std::string_view), const char* meaning) {
-  return app.add_option(
-      name,
-      [&value, parse](const std::string& text) -> Status {
-        if (const auto parsed = parse(text); !parsed.ok()) return parsed.error();
-        value = text;
-        return {};
-      },
-      meaning);
-}
-
-}  // namespace
-
 void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions) {
   app.add_option("--fail-if", conditions,
                  "exit status 4 if this condition on the figures holds, such as "
@@ -266,18 +248,18 @@ void declare_inputs(CommandLine& app, InputArguments& o, Explain explain) {
   app.add_option("--tunables", o.open.tunables_file,
                  "the recorded kernel's tunables (default: NAME.tunables next to the trace)")
       .type_name("FILE");
-  add_checked(app, "--device", o.open.device, trace::parse_device,
-              "device in the trace (default: the only one, the one that fits the image, or the "
-              "busiest)")
+  app.add_option("--device", o.open.read.device, trace::parse_device,
+                 "device in the trace (default: the only one, the one that fits the image, or the "
+                 "busiest)")
       .type_name("MAJ:MIN");
-  add_checked(app, "--generation", o.open.generation, trace::parse_generation,
-              "kernel that printed the trace: 6.1, 6.5 or cr1.5")
+  app.add_option("--generation", o.open.read.generation, trace::parse_generation,
+                 "kernel that printed the trace: 6.1, 6.5 or cr1.5")
       .type_name("GEN");
-  app.add_option("--buffer", o.open.buffer,
+  app.add_option("--buffer", o.open.read.buffer,
                  "for a trace.dat, only this instance; '' is the top buffer")
       .type_name("NAME");
-  app.add_flag("--lenient", o.open.lenient, "skip malformed trace lines instead of stopping");
-  app.add_flag("--any-ratio", o.open.any_ratio, kAnyRatioHelp);
+  app.add_flag("--lenient", o.open.read.lenient, "skip malformed trace lines instead of stopping");
+  app.add_flag("--any-ratio", o.open.read.any_ratio, kAnyRatioHelp);
   app.add_flag("--strict", o.open.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.spec.check, "verify the allocator's invariants during the replay");
   declare_explain(app, o.spec, explain);
