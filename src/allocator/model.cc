@@ -17,16 +17,14 @@ Model::Model(const state::Source& source, const Policy& policy, const Tunables& 
       allocator_(state_, policy, effective(policy, tunables)) {}
 
 Decision Model::allocate(const Request& request, Guide* guide) {
-  if (!clock_) {
-    const Decision decision = allocator_.allocate(request, guide);
-    pretence_.end();
-    return decision;
+  if (clock_) {
+    clock_->begin();
+    allocator_.observe(&*clock_);
   }
-  clock_->begin();
-  allocator_.observe(&*clock_);
   const Decision decision = allocator_.allocate(request, guide);
-  allocator_.observe(nullptr);
   pretence_.end();
+  if (!clock_) return decision;
+  allocator_.observe(nullptr);
   const Geometry& geometry = state_.geometry();
   clock_->end(decision, decision.success ? geometry.group_of(decision.block) : 0);
   return decision;

@@ -36,9 +36,6 @@ class PassedOver {
   };
 
   [[nodiscard]] bool empty() const { return entries_.front().group == kNoGroup; }
-  [[nodiscard]] bool contains(std::uint32_t group) const {
-    return std::ranges::find(entries_, group, &Entry::group) != entries_.end();
-  }
   // One entry for each group, in the order in which they were added.
   [[nodiscard]] std::span<const Entry> entries() const {
     const auto end = std::ranges::find(entries_, kNoGroup, &Entry::group);

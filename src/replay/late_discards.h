@@ -54,5 +54,9 @@ class LateDiscards {
 [[nodiscard]] inline bool begins_discard(const trace::Event& event) {
   return event.kind == trace::EventKind::discard_preallocations && event.needed == 0;
 }
+// Whether that discard has preallocations to free. Only then LateDiscards follows it.
+[[nodiscard]] inline bool may_be_late(const trace::Event& event) {
+  return begins_discard(event) && event.count > 0;
+}
 
 }  // namespace e4r::replay

@@ -254,7 +254,7 @@ void OpStream::accept(const Event& event) {
         freeing_data_.erase(event.pid);
       return;
     case EventKind::discard_preallocations:
-      if (begins_discard(event) && event.count > 0)
+      if (may_be_late(event))
         discards_.add(event, ordinal_);
       else if (begins_discard(event))
         push_discard(event);

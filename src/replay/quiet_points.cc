@@ -16,7 +16,7 @@ bool QuietPoints::see(const trace::Event& event) {
   using trace::EventKind;
   ++number_;
   discards_.settle(event, number_, [](const trace::Event&) {});
-  if (begins_discard(event) && event.count > 0) discards_.add(event, number_);
+  if (may_be_late(event)) discards_.add(event, number_);
   switch (event.kind) {
     case EventKind::request_blocks:
       open_[event.pid] = number_;
