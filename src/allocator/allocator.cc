@@ -402,11 +402,13 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
       GroupSearch(search, policy_).run(streams_, start_);
     start_.finish(search.status == Search::Status::found ? search.best.group : 0);
     if (search.status == Search::Status::found || search.refused) break;
-    if (rules.tries_thrice && tries >= kTries) break;
+    if (rules.retries == PreallocRules::Retries::twice && tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);
     search.tell(&SearchObserver::on_retry, discarded);
     if (discarded) continue;
-    if (!rules.retries_strictly || (search.flags & mb::strict_check) != 0) break;
+    if (rules.retries == PreallocRules::Retries::while_discarding ||
+        (search.flags & mb::strict_check) != 0)
+      break;
     search.flags |= mb::strict_check;
   }
   if (search.status == Search::Status::going && search.extsize != 0 && tunables_.extsize_trim != 0)

@@ -27,13 +27,14 @@ struct PreallocRules {
   // any place.
   bool checks_goal;
   Placement placed = Placement::over_end;
-  // True: a search that finds neither space nor a preallocation to discard is repeated once with
-  // EXT4_MB_STRICT_CHECK (ext4_mb_discard_preallocations_should_retry). False: it fails (up to
-  // 5.7).
-  bool retries_strictly = true;
-  // True: at most three searches for one request. False: the search is repeated as long as
-  // preallocations could be discarded (5.4 and up to 5.15.70).
-  bool tries_thrice = true;
+  // How often a search that finds no space is repeated.
+  enum class Retries : std::uint8_t {
+    while_discarding,  // as long as preallocations could be discarded (up to 5.7)
+    strict_at_end,     // then once more with EXT4_MB_STRICT_CHECK
+                       // (ext4_mb_discard_preallocations_should_retry; up to 5.15.70)
+    twice,             // likewise, but at most twice in all
+  };
+  Retries retries = Retries::twice;
   // True: small files that no program has open for writing use the CPU's locality group
   // (ext4_mb_group_or_file). False: their requests get exactly the requested length (up to 5.10 and
   // 5.15.70).

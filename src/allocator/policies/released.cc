@@ -19,16 +19,14 @@ struct Finds {
   NeighbourGoal neighbour;
 };
 
+using Retries = PreallocRules::Retries;
+
 constexpr Kernel without_closed_groups(Kernel kernel) {
   kernel.preallocs.groups_closed_files = false;
   return kernel;
 }
 constexpr Kernel without_stats(Kernel kernel) {
   kernel.stats = StatNames::none;
-  return kernel;
-}
-constexpr Kernel tries_on(Kernel kernel) {
-  kernel.preallocs.tries_thrice = false;
   return kernel;
 }
 constexpr Finds kWindow = {Placement::window, NeighbourGoal::lost};
@@ -51,12 +49,12 @@ constexpr Kernel by_index(std::string_view name, GroupIndex index, Indexed index
 constexpr Kernel walks_5_10(std::string_view name, const Finds& finds) {
   return without_closed_groups(by_index(name, GroupIndex::none, Indexed::with_extents, finds));
 }
-constexpr Kernel walks_5_4(std::string_view name, const Finds& finds, bool retries_strictly) {
+constexpr Kernel walks_5_4(std::string_view name, const Finds& finds, Retries retries) {
   Kernel kernel = walks_5_10(name, finds);
   kernel.read_ahead = kNoReadAhead;
   kernel.remembers.tries_goal_only = false;
   kernel.preallocs = with_placement(kPreallocs5_4, finds.placed);
-  kernel.preallocs.retries_strictly = retries_strictly;
+  kernel.preallocs.retries = retries;
   return without_stats(without_closed_groups(kernel));
 }
 
@@ -92,9 +90,11 @@ constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, Indexed i
 
 // This kernel retries as RHEL 8 does. Linux up to 5.4.243 retries as 5.4.244 does, but only
 // requests that get nothing show the difference.
-constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow, true);
-constexpr Kernel k5_4_244 = tries_on(walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart, false));
-constexpr Kernel k5_4_274 = tries_on(walks_5_4("Linux 5.4.274 and later", kOverEnd, false));
+constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow, Retries::twice);
+constexpr Kernel k5_4_244 =
+    walks_5_4("Linux 5.4.244 to 5.4.273", kOverStart, Retries::while_discarding);
+constexpr Kernel k5_4_274 =
+    walks_5_4("Linux 5.4.274 and later", kOverEnd, Retries::while_discarding);
 // Up to 5.10.145 the number of tries has no limit. Only requests with EXT4_MB_HINT_GOAL_ONLY show
 // this, and ext4 makes no such requests.
 constexpr Kernel k5_10_0 = without_stats(walks_5_10("Linux 5.10 to 5.10.180", kWindow));
@@ -104,7 +104,8 @@ constexpr Kernel k5_10_215 = walks_5_10("Linux 5.10.215 and later", kOverEnd);
 constexpr Kernel by_tree_at_once(std::string_view name, Indexed indexed) {
   Kernel kernel = by_index(name, GroupIndex::tree_to_end, indexed, kWindow);
   kernel.groups.asks_at_once = true;
-  return tries_on(without_closed_groups(kernel));
+  kernel.preallocs.retries = Retries::strict_at_end;
+  return without_closed_groups(kernel);
 }
 constexpr Kernel k5_15_0 =
     by_tree_at_once("Linux 5.13 to 5.15.32, RHEL 9.0", Indexed::without_extents);
