@@ -3,9 +3,9 @@
 # Runs one golden test: compares the output of CASE/cmd with CASE/expect.
 #   run_case.sh CASE E4REPLAY CAPTURES       with UPDATE=1: writes CASE/expect instead
 # `cmd` runs in bash in an empty directory. It can use $e4replay, and $tune2fs_lazy and $mke2fs_lazy from the same
-# directory, $traces (the bundled captures), $captures (their unpacked images and traces), and the function `run`, which
-# runs a command and prints its exit status after its output. In the output, times become T, directories become their
-# names, and the list of all policies becomes "...".
+# directory, $traces (the bundled captures), $captures (their unpacked images and traces), and two functions. `run` runs
+# a command and prints its exit status after its output. `same_image` fails, and says so, if two images differ. In the
+# output, times become T, directories become their names, and the list of all policies becomes "...".
 set -euo pipefail
 case_dir=$1
 export e4replay=$2 captures=$3 data=$1
@@ -23,7 +23,10 @@ run() {
     "$@" 2>&1 || status=$?
     echo "exit status $status"
 }
-export -f run
+same_image() {
+    "$traces/../test/support/same_image.py" "$1" "$2"
+}
+export -f run same_image
 
 (cd "$work" && bash -c "$(cat "$case_dir/cmd")") >"$work.out" 2>&1 </dev/null || true
 sed -E -e "s#$tune2fs_lazy#tune2fs-lazy#g; s#$mke2fs_lazy#mke2fs-lazy#g" \
