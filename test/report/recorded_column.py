@@ -91,12 +91,13 @@ def end_of(e4replay, capture, what):
 
 def without_stats(e4replay, name, inputs, column, faults):
     """Checks that without the kernel's mb_stats there are fewer figures, and no different ones."""
+    policy = column["policy"]
     kernels = own_figures(column)
     with tempfile.TemporaryDirectory() as work:
         alone = pathlib.Path(work) / inputs[1].name
         alone.symlink_to(inputs[1])
         shutil.copy(inputs[1].with_name(f"{name}.tunables"), work)
-        column = replay(e4replay, [inputs[0], alone])["recorded"]
+        column = replay(e4replay, [inputs[0], alone, "-p", policy])["recorded"]
     shown = own_figures(column)
     if column["searches_from"] != "trace" or not SHOWN_BY_TRACE <= shown.keys():
         faults.append(f"{name}: without mb_stats: {sorted(shown)}")
