@@ -54,6 +54,8 @@ class ModelFs {
   [[nodiscard]] bool is_used(std::uint32_t group, std::uint32_t cluster) const {
     return state::bitmap::test(words_[group], cluster);
   }
+  // The bitmap of each group.
+  [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& words() const { return words_; }
   void use(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   // Marks existing clusters as free.
   void free(std::uint32_t group, std::uint32_t start, std::uint32_t len);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "replay/agreement.h"
@@ -39,28 +40,23 @@ Workload::Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFile
       options_(options),
       rng_(options.seed),
       writer_(options.inputs),
-      files_(std::move(files)) {
+      files_(std::move(files)),
+      used_(fs.words()) {
   for (std::uint32_t group = 0; group < geometry_.groups; ++group)
     seen_loaded_.push_back(!allocator.state().group(group).need_init);
-  for (std::uint32_t group = 0; group < geometry_.groups; ++group)
-    for (std::uint32_t at = 0; at < geometry_.clusters_per_group; ++at)
-      used_.push_back(fs.is_used(group, at));
-  free_ = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), false));
+  for (const auto& words : used_)
+    free_ += state::bitmap::count_clear(words, geometry_.clusters_per_group);
 }
 
 std::uint64_t Workload::count_strays(const state::FsState& state) const {
-  std::vector<bool> used = used_;
-  for (const Pending& p : pending_)
-    for (std::uint32_t i = 0; i < p.len; ++i)
-      used[std::size_t{p.group} * geometry_.clusters_per_group + p.start + i] = false;
+  auto used = used_;
+  for (const Pending& p : pending_) state::bitmap::clear_range(used[p.group], p.start, p.len);
   std::uint64_t strays = 0;
   std::vector<std::uint64_t> words;
   for (std::uint32_t group = 0; group < geometry_.groups; ++group) {
     state.settled_words(group, words);
-    for (std::uint32_t at = 0; at < geometry_.clusters_per_group; ++at)
-      if (state::bitmap::test(words, at) !=
-          used[std::size_t{group} * geometry_.clusters_per_group + at])
-        ++strays;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      strays += static_cast<std::uint64_t>(std::popcount(words[i] ^ used[group][i]));
   }
   return strays;
 }
@@ -195,7 +191,8 @@ void Workload::write(std::uint64_t ino, std::uint32_t first, std::uint32_t count
     std::uint64_t block = 0;
     const std::uint32_t got = allocate(request_for(ino, at, limit - at, flags), &block, depth);
     if (got == 0) return;
-    for (std::uint32_t i = 0; i < got; ++i) file.clusters[at + i] = block + geometry_.to_blocks(i);
+    for (std::uint32_t i = 0; i < got; ++i)
+      file.clusters.emplace_hint(next, at + i, block + geometry_.to_blocks(i));
     at += got;
   }
 }
@@ -284,7 +281,8 @@ void Workload::judge(const allocator::Request& request, const allocator::Decisio
   if (outside(d.result)) return expect(false, "result outside its group");
   const std::size_t first = index_of(geometry_.block_of(d.result.group, d.result.start));
   for (std::uint32_t i = 0; i < d.result.len; ++i)
-    expect(!used_[first + i], "takes clusters that are in use");
+    expect(!state::bitmap::test(used_[d.result.group], d.result.start + i),
+           "takes clusters that are in use");
   const std::size_t given = index_of(d.block);
   expect(given >= first && given + d.len <= first + d.result.len, "hands out what it did not take");
 }
@@ -295,7 +293,13 @@ std::size_t Workload::index_of(std::uint64_t block) const {
 }
 
 void Workload::set_used(std::uint64_t block, std::uint32_t len, bool used) {
-  for (std::size_t i = index_of(block), end = i + len; i < end; ++i) used_[i] = used;
+  const std::uint32_t start = geometry_.cluster_in_group(block);
+  const std::uint32_t count = std::min(len, geometry_.clusters_per_group - start);
+  auto& words = used_[geometry_.group_of(block)];
+  if (used)
+    state::bitmap::set_range(words, start, count);
+  else
+    state::bitmap::clear_range(words, start, count);
 }
 
 void Workload::discard(std::uint64_t ino, std::uint32_t depth) {

@@ -118,7 +118,7 @@ class Workload {
   Rng rng_;
   KernelTraceWriter writer_;
   ModelFiles files_;
-  std::vector<bool> used_;
+  std::vector<std::vector<std::uint64_t>> used_;  // the bitmap of each group
   std::vector<Pending> pending_;
   std::uint64_t free_ = 0;  // as in statfs: includes freed clusters that wait for a commit
   std::uint64_t transaction_ = 0;
