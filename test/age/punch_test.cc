@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "age/ager.h"
 #include "age/profile.h"
@@ -38,24 +38,39 @@ std::vector<Operation> draw_punches(const AgeingWorkloadOptions& options) {
   return out;
 }
 
-// The blocks of a file, one by one.
-using Blocks = std::map<std::uint32_t, std::set<std::uint64_t>>;
+// The blocks of a file: the end of each run by its start.
+using Runs = std::map<std::uint64_t, std::uint64_t>;
+
+// Removes the blocks [from, to). Returns how many of them the file had.
+std::uint64_t cut(Runs& file, std::uint64_t from, std::uint64_t to) {
+  std::uint64_t had = 0;
+  auto at = file.lower_bound(from);
+  if (at != file.begin() && std::prev(at)->second > from) --at;
+  while (at != file.end() && at->first < to) {
+    const auto [start, end] = *at;
+    at = file.erase(at);
+    if (start < from) file.emplace(start, from);
+    if (end > to) at = file.emplace(to, end).first;
+    had += std::min(end, to) - std::max(start, from);
+  }
+  return had;
+}
 
 std::uint64_t play_punches(const std::vector<Operation>& operations, std::uint64_t most) {
-  Blocks files;
+  std::map<std::uint32_t, Runs> files;
   std::uint64_t taken = 0;
   for (const Operation& operation : operations) {
-    std::set<std::uint64_t>& file = files[operation.slot];
-    const std::uint64_t had = file.size();
+    Runs& file = files[operation.slot];
     const std::uint64_t end = operation.offset + operation.bytes;
-    if (operation.kind == Kind::remove) file.clear();
-    if (operation.kind == Kind::extend)
-      for (std::uint64_t at = operation.offset / kBlockBytes; at * kBlockBytes < end; ++at)
-        file.insert(at);
+    if (operation.kind == Kind::remove) taken -= cut(file, 0, UINT64_MAX);
+    if (operation.kind == Kind::extend) {
+      const std::uint64_t first = operation.offset / kBlockBytes;
+      const std::uint64_t last = (end + kBlockBytes - 1) / kBlockBytes;
+      taken += last - first - cut(file, first, last);
+      if (last > first) file.emplace(first, last);
+    }
     if (operation.kind == Kind::punch)
-      file.erase(file.lower_bound((operation.offset + kBlockBytes - 1) / kBlockBytes),
-                 file.lower_bound(end / kBlockBytes));
-    taken += file.size() - had;
+      taken -= cut(file, (operation.offset + kBlockBytes - 1) / kBlockBytes, end / kBlockBytes);
     EXPECT_LE(taken, most);
   }
   return taken;
