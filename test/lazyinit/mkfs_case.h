@@ -67,11 +67,13 @@ class MkfsTest : public testing::Test {
 
   void fill_with_junk() { fill_with_junk(path_); }
   static void fill_with_junk(const std::string& path) {
+    constexpr std::uint64_t kPiece = 1u << 20;
     Rng rng(3);
-    std::vector<std::uint64_t> words(kSize / 8);
+    std::vector<std::uint64_t> words(kPiece / 8);
     for (auto& word : words) word = rng.next() | 1;
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(kSize));
+    std::ofstream file(path, std::ios::binary);
+    for (std::uint64_t at = 0; at < kSize; at += kPiece)
+      file.write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(kPiece));
   }
   void expect_clean() {
     const auto fsck = test::run({"e2fsck", "-fn", path_});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -55,10 +56,9 @@ class ToolOnShape : public ToolTest, public testing::WithParamInterface<Shape> {
 
 // Returns the directories as debugfs lists them: names, inodes, sizes.
 [[nodiscard]] inline std::string listing(const std::string& path) {
-  std::string all;
-  for (const char* directory : {"/", "/one", "/two", "/one/deep"})
-    all += run({"debugfs", "-R", std::string("ls -l ") + directory, path}).out;
-  return all;
+  const TempDir dir;
+  std::ofstream(dir.file("commands")) << "ls -l /\nls -l /one\nls -l /two\nls -l /one/deep\n";
+  return run({"debugfs", "-f", dir.file("commands"), path}).out;
 }
 
 }  // namespace e4r::test

@@ -24,15 +24,17 @@
 namespace e4r::test {
 namespace {
 
-// Finds the data of a sparse file.
-class DataMap {
+// Finds and reads the data of a sparse file.
+class SparseFile {
  public:
-  explicit DataMap(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit SparseFile(const std::string& path)
+      : size_(std::filesystem::file_size(path)), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (fd_ < 0) throw std::runtime_error("cannot open " + path);
   }
-  ~DataMap() { ::close(fd_); }
-  DataMap(const DataMap&) = delete;
-  DataMap& operator=(const DataMap&) = delete;
+  ~SparseFile() { ::close(fd_); }
+  SparseFile(const SparseFile&) = delete;
+  SparseFile& operator=(const SparseFile&) = delete;
+  [[nodiscard]] std::uint64_t size() const { return size_; }
   // Returns the first byte at or after `offset` that may be nonzero, or a huge offset if there is
   // none.
   [[nodiscard]] std::uint64_t next(std::uint64_t offset) const {
@@ -40,8 +42,22 @@ class DataMap {
     if (at >= 0) return static_cast<std::uint64_t>(at);
     return errno == ENXIO ? ~std::uint64_t{0} : offset;
   }
+  // Returns the end of the data at `offset`.
+  [[nodiscard]] std::uint64_t next_hole(std::uint64_t offset) const {
+    const off_t at = ::lseek(fd_, static_cast<off_t>(offset), SEEK_HOLE);
+    return at >= 0 ? static_cast<std::uint64_t>(at) : size_;
+  }
+  // Returns the bytes from `offset` on: `most`, or fewer at the end of the file.
+  [[nodiscard]] Bytes read(std::uint64_t offset, std::uint64_t most) const {
+    Bytes bytes(std::min(most, size_ - offset));
+    if (::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(bytes.size()))
+      throw std::runtime_error("short read");
+    return bytes;
+  }
 
  private:
+  std::uint64_t size_;
   int fd_;
 };
 
@@ -111,11 +127,19 @@ const Shape& lazy_shape(const std::string& name) {
   throw std::runtime_error("no shape " + name);
 }
 
+// Each image is made once and then copied, because dozens of cases take the same ones.
 void make_lazy_image(const std::string& path, const Shape& shape, std::size_t file_bytes) {
-  std::vector<std::string> options = shape.options;
-  options.insert(options.end(), {"-E", "lazy_itable_init=1,nodiscard"});
-  make_image(path, shape.bytes, options);
-  populate(path, file_bytes);
+  static const TempDir kMade;
+  const std::string made = kMade.file(shape.name + ("-" + std::to_string(file_bytes)));
+  if (!std::filesystem::exists(made)) {
+    std::vector<std::string> options = shape.options;
+    options.insert(options.end(), {"-E", "lazy_itable_init=1,nodiscard"});
+    make_image(path, shape.bytes, options);
+    populate(path, file_bytes);
+    copy_sparse(path, made);
+  } else {
+    copy_sparse(made, path);
+  }
 }
 
 std::vector<ReferenceGroup> reference_groups(const std::string& path) {
@@ -217,21 +241,33 @@ std::vector<std::uint32_t> groups_not_zero(const std::string& path) {
 }
 
 void copy_sparse(const std::string& from, const std::string& to) {
-  const Outcome done = run({"cp", "--sparse=auto", from, to});
-  if (done.status != 0) throw std::runtime_error("cp: " + done.err);
+  constexpr std::uint64_t kPiece = 1u << 20;
+  const SparseFile source(from);
+  std::ofstream(to, std::ios::trunc).close();
+  std::filesystem::resize_file(to, source.size());
+  for (std::uint64_t at = source.next(0); at < source.size(); at = source.next(at))
+    for (const std::uint64_t end = source.next_hole(at); at < end;) {
+      const Bytes piece = source.read(at, std::min(kPiece, end - at));
+      write_at(to, at, piece);
+      at += piece.size();
+    }
 }
 
 std::uint64_t fingerprint(const std::string& path) {
   constexpr std::uint64_t kPage = 4096;
-  const std::uint64_t size = std::filesystem::file_size(path);
-  const DataMap data(path);
-  std::uint64_t sum = size;
-  for (std::uint64_t at = data.next(0) / kPage * kPage; at < size;
-       at = std::max(at + kPage, data.next(at + kPage) / kPage * kPage)) {
-    const Bytes page = read_at(path, at, std::min(kPage, size - at));
-    if (std::all_of(page.begin(), page.end(), [](unsigned char b) { return b == 0; })) continue;
-    const std::string_view text(reinterpret_cast<const char*>(page.data()), page.size());
-    sum = sum * 31 + (std::hash<std::string_view>()(text) ^ at);
+  constexpr std::uint64_t kPiece = 64 * kPage;
+  const SparseFile file(path);
+  std::uint64_t sum = file.size();
+  for (std::uint64_t at = file.next(0); at < file.size(); at = file.next(at)) {
+    at = at / kPiece * kPiece;
+    const Bytes piece = file.read(at, kPiece);
+    const std::string_view text(reinterpret_cast<const char*>(piece.data()), piece.size());
+    for (std::size_t i = 0; i < text.size(); i += kPage) {
+      const std::string_view page = text.substr(i, kPage);
+      if (page.find_first_not_of('\0') == page.npos) continue;
+      sum = sum * 31 + (std::hash<std::string_view>()(page) ^ (at + i));
+    }
+    at += kPiece;
   }
   return sum;
 }
@@ -239,20 +275,19 @@ std::uint64_t fingerprint(const std::string& path) {
 std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b) {
   constexpr std::size_t kBlock = 1024;
   constexpr std::size_t kPiece = 256 * kBlock;
-  const std::uint64_t size = std::filesystem::file_size(a);
-  if (size != std::filesystem::file_size(b)) throw std::runtime_error("sizes differ");
-  const DataMap data_a(a);
-  const DataMap data_b(b);
+  const SparseFile data_a(a);
+  const SparseFile data_b(b);
+  const std::uint64_t size = data_a.size();
+  if (size != data_b.size()) throw std::runtime_error("sizes differ");
   std::vector<std::uint64_t> changed;
   for (std::uint64_t at = 0; at < size; at += kPiece) {
     at = std::min(data_a.next(at), data_b.next(at)) / kPiece * kPiece;
     if (at >= size) break;
-    const std::size_t count = std::min<std::uint64_t>(kPiece, size - at);
-    const Bytes x = read_at(a, at, count);
-    const Bytes y = read_at(b, at, count);
+    const Bytes x = data_a.read(at, kPiece);
+    const Bytes y = data_b.read(at, kPiece);
     if (x == y) continue;
-    for (std::size_t i = 0; i < count; i += kBlock)
-      if (std::memcmp(&x[i], &y[i], std::min(kBlock, count - i)) != 0) changed.push_back(at + i);
+    for (std::size_t i = 0; i < x.size(); i += kBlock)
+      if (std::memcmp(&x[i], &y[i], std::min(kBlock, x.size() - i)) != 0) changed.push_back(at + i);
   }
   return changed;
 }
