@@ -27,7 +27,7 @@ lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 git-email libmailtools-perl gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache
      fio jq procps postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
-     uml-utilities iproute2 trace-cmd)
+     uml-utilities iproute2 trace-cmd mdadm xfsprogs)
 # `lab xfstests`: the build of a checkout of xfstests, and the programs of its ext4 tests.
 xfstests=(acl attr autoconf automake bc dbench dmsetup e2fsprogs fio fsverity gawk gcc gettext git indent keyutils
           libacl1-dev libaio-dev libattr1-dev libcap-dev libcap2-bin libgdbm-dev libssl-dev libtool libtool-bin
