@@ -10,6 +10,7 @@
 #   RW=write         fio's rw: write or randwrite
 #   SIZE=256m        size of the file
 #   LAY=1m           bytes per write while the job creates the file
+#   PROCESSES=1      use processes. By default, fio uses threads, which on uml-smp do not run in parallel
 # mem: 3G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh
@@ -19,7 +20,9 @@ make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" \
 # shellcheck disable=SC2086 # word splitting is intended
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 ${GEOMETRY:--b 4096} "$DISK"
 mount -t ext4 -o "${MOUNT:-noinit_itable}" "$DISK" "$FS"
-common="--ioengine=libaio --direct=1 --thread --filename=$FS/file --size=${SIZE:-256m}"
+threads=--thread
+[ -z "${PROCESSES:-}" ] || threads=
+common="--ioengine=libaio --direct=1 $threads --filename=$FS/file --size=${SIZE:-256m}"
 # shellcheck disable=SC2086
 fio --name=lay --bs="${LAY:-1m}" --rw=write --iodepth=16 --end_fsync=1 $common >/dev/null
 # shellcheck disable=SC2086

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2153,SC2154
 # Figures: what writes cost the members of a RAID5 on which the free extents are short. The file system begins at a
 # chunk, so the stripes of ext4 are those of the array. The job writes many small files, and then a few large ones. For
 # both it prints how many extents the files have, which share of these begin at a stripe, what the array and its members
