@@ -58,6 +58,16 @@ struct Dictated : FullGroups {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
   }
+  // Follows a recording of 7.3's decision, which the model must be able to make.
+  [[nodiscard]] allocator::Decision follow(const allocator::Request& request,
+                                           const allocator::Decision& made) {
+    const Op op = closed(request, made);
+    start("linux-7.3");
+    Dictation dictation(op, rig->allocator, spans);
+    allocator::Decision out = rig->allocator.allocate(request, &dictation);
+    EXPECT_FALSE(dictation.forced());
+    return out;
+  }
   replay::Spans spans;
 };
 
@@ -208,11 +218,7 @@ TEST_F(Dictated, AGroupThatIsOnlyScannedMayBePassedOver) {
     const allocator::Decision skipped = rig->allocator.allocate(skipping);
     if (skipped.groups_scanned == 2) continue;  // this visit scans nothing
     ASSERT_EQ(skipped.result.group, 7u);
-    const Op op = closed(request, skipped);
-    start("linux-7.3");
-    Dictation dictation(op, rig->allocator, spans);
-    const allocator::Decision d = rig->allocator.allocate(request, &dictation);
-    EXPECT_FALSE(dictation.forced());
+    const allocator::Decision d = follow(request, skipped);
     EXPECT_EQ(d.found, skipped.found);
     EXPECT_EQ(d.groups_scanned, 1u);
     EXPECT_EQ(d.inputs.passed_over.entries().size(), 1u);
@@ -244,11 +250,7 @@ TEST_F(Dictated, SeveralGroupsThatAreOnlyScannedMayBePassedOver) {
     const allocator::Decision skipped = allocate(skipping, nullptr);
     if (skipped.groups_scanned == 5) continue;  // these visits scan nothing
     ASSERT_EQ(skipped.groups_scanned, 2u);
-    const Op op = closed(request, skipped);
-    start("linux-7.3");
-    Dictation dictation(op, rig->allocator, spans);
-    const allocator::Decision d = rig->allocator.allocate(request, &dictation);
-    EXPECT_FALSE(dictation.forced());
+    const allocator::Decision d = follow(request, skipped);
     EXPECT_EQ(d.found, skipped.found);
     EXPECT_EQ(d.groups_scanned, 2u);
     EXPECT_TRUE(

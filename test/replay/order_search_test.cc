@@ -221,7 +221,7 @@ class Writers {
   std::uint64_t stream_goals_ = 0;
   std::uint64_t asked_ = 0;
   std::uint64_t transaction_ = 0;
-  std::uint64_t began_ = 0;  // the event at which the last commit began
+  std::uint64_t began_ = 0;       // the event at which the last commit began
   std::uint32_t last_group_ = 0;  // of the last decision
   bool probed_ = false, frees_late_ = false, locked_ = false;
 };
