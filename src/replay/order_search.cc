@@ -398,12 +398,12 @@ bool OrderSearch::belongs_before(const Op& op, const Others& later) {
       std::all_of(later.rbegin(), later.rend(),
                   [&](const Placed* other) { return agrees_and_takes(other->op, trial); });
   trial.end();
-  return agree && need_not(later);
+  return agree && agree_without(later);
 }
 
 // Whether the other allocations that were decided after the first one in `later` would have their
 // recorded outcomes without those in `later`. `later` is in reverse order.
-bool OrderSearch::need_not(const Others& later) {
+bool OrderSearch::agree_without(const Others& later) {
   if (later.back() == &placed_.back()) return true;
   Trial trial(model().own_state());
   Others undone;

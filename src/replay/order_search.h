@@ -32,6 +32,8 @@ class Trial;
 // - at its closing event, after a discarded range has been given back;
 // - at its closing event, after a part of the commit whose extents merged in another way, because
 //   two overlapping frees took effect in the other order (FreeOrder);
+// - at its closing event, or before one decided allocation, with skips of locked groups that its
+//   search would only scan (Allocator::would_decide_as_dictated);
 // - at its closing event, with an earlier state of all groups but that of its result (not on
 //   kernels with lists of groups): its search passed these groups before another thread changed
 //   them.
@@ -131,7 +133,7 @@ class OrderSearch final : public Follow {
   [[nodiscard]] bool undo(const Placed& placed, Trial& trial);
   [[nodiscard]] bool agrees_and_takes(const Op& op, Trial& trial);
   [[nodiscard]] bool belongs_before(const Op& op, const Others& later);
-  [[nodiscard]] bool need_not(const Others& later);
+  [[nodiscard]] bool agree_without(const Others& later);
   void remember(const Placed& placed, const Others& later);
 
   Schedule found_;
@@ -145,7 +147,7 @@ class OrderSearch final : public Follow {
   CommitProgress progress_;
   bool reordered_ = false;      // an allocation or a free was moved after others
   std::vector<Op> held_;        // allocations that wait for their place, in trace order
-  std::deque<Placed> placed_;   // recent allocations, in the order of their decisions
+  std::deque<Placed> placed_;   // recent allocations, in the order found
   std::uint64_t now_ = 0;       // event number of the last operation
   std::uint64_t moved_to_ = 0;  // event after which the last moved allocation takes effect
   // Recorded: the commit in progress has returned the extents freed up to this event; 0: not known,
