@@ -255,9 +255,9 @@ PassedOver Allocator::find_passed_visits(const Search& begun, Guide& guide, Sear
     std::unordered_map<std::uint32_t, unsigned> count;  // of visits, by group
     for (std::size_t i = 0; i < visits.size() && sets.size() < kMostTries; ++i) {
       const unsigned number = count[visits[i].group]++;
+      if (i < set.from || !visits[i].scanned) continue;
       Set larger = {set.passed, i + 1};
-      if (i >= set.from && visits[i].scanned && larger.passed.add(visits[i].group, number))
-        sets.push_back(larger);
+      if (larger.passed.add(visits[i].group, number)) sets.push_back(larger);
     }
   }
   return {};

@@ -412,9 +412,6 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   std::vector<allocator::ReadBatch> early_reads = std::move(inputs_.early_reads);
   inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
   inputs_.early_reads = std::move(early_reads);
-  if (beside && !best.alone)
-    if (Result<Run> alone = run<FreeRun>(recorded, inputs_); alone.ok())
-      best.alone = *std::move(alone);
   return best;
 }
 
@@ -488,8 +485,13 @@ Result<Run> Session::follow_again(const Setup& setup) const {
 }
 
 Result<Followed> Session::follow_beside_alone(const Setup& setup) {
-  return setup.policy == nullptr ? replays_->follow_recorded(setup, true)
-                                 : replays_->follow(setup, true);
+  E4R_TRY(Followed out, setup.policy == nullptr ? replays_->follow_recorded(setup, true)
+                                                : replays_->follow(setup, true));
+  if (out.alone) return out;
+  Setup same = setup;
+  same.policy = &out.run.engine->policy();
+  if (Result<Run> alone = free_run(same); alone.ok()) out.alone = *std::move(alone);
+  return out;
 }
 
 Result<Run> Session::free_run(const Setup& setup) {

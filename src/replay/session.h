@@ -73,10 +73,10 @@ class Session {
   // that stands for the release.
   [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
 
-  // Follows as follow_recorded() does, or as follow() does if the setup has a policy. In the same
-  // pass over the trace, a second run makes its own decisions under the same policy, as in
-  // free_run(). `alone` is missing if a decision needed an input that only later events showed, or
-  // if the run failed.
+  // Follows as follow_recorded() does, or as follow() does if the setup has a policy. A second run
+  // makes its own decisions under the same policy, as in free_run(): in the same pass over the
+  // trace unless a decision needs an input or an order that only later events show. `alone` is
+  // missing if that run failed.
   [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup);
 
   // Follows again in the order of allocations that follow() found. `setup` must have the policy of
