@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "allocator/model.h"
+#include "replay/engine.h"
 #include "replay/session.h"
 #include "support/busy_fs.h"
 #include "support/model.h"
