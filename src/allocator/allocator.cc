@@ -182,6 +182,15 @@ Decision Allocator::try_search(Search& trial) const {
   return out;
 }
 
+void Allocator::copy_from(const Allocator& other) {
+  counters_ = other.counters_;
+  streams_ = other.streams_;
+  start_ = other.start_;
+  fault_ = other.fault_;
+  reclaimed_ = other.reclaimed_;
+  skips_left_ = other.skips_left_;
+}
+
 std::optional<bool> Allocator::would_decide_as_dictated(const Request& request, Guide& guide,
                                                         bool thorough) {
   Counters ignored;

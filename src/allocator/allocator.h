@@ -22,6 +22,9 @@ class Allocator {
 
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
+  // Makes this allocator equal to `other`, except for its state and its observer. Both have the
+  // same policy and tunables.
+  void copy_from(const Allocator& other);
 
   // Serves a request of at least one cluster. Without a guide, the allocator makes every choice
   // itself.

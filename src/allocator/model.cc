@@ -16,6 +16,12 @@ Model::Model(const state::Source& source, const Policy& policy, const Tunables& 
     : state_(source, group_index(policy, tunables), policy.kernel.freed),
       allocator_(state_, policy, effective(policy, tunables)) {}
 
+void Model::copy_from(const Model& other) {
+  state_.copy_from(other.state_);
+  allocator_.copy_from(other.allocator_);
+  transaction_ = other.transaction_;
+}
+
 Decision Model::allocate(const Request& request, Guide* guide) {
   if (clock_) {
     clock_->begin();

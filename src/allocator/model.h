@@ -16,6 +16,10 @@ class Model final : public Decider {
   // `source` must outlive the object.
   Model(const state::Source& source, const Policy& policy, const Tunables& tunables);
 
+  // Makes this model equal to `other`, which was made from the same arguments, except for discards.
+  // Neither may have a decision or a discard in progress.
+  void copy_from(const Model& other);
+
   // The parts of the model. Callers use them to guide the allocator, or to set up state that a
   // kernel keeps only in memory.
   [[nodiscard]] Allocator& allocator() { return allocator_; }

@@ -35,7 +35,7 @@ ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count, std::uint32
 
 Workload::Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFiles files,
                    const WorkloadOptions& options)
-    : allocator_(allocator),
+    : allocator_(&allocator),
       geometry_(fs.geometry()),
       options_(options),
       rng_(options.seed),
@@ -135,9 +135,9 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
       // A trace does not show loads by searches. So this is a reload only if an earlier event has
       // shown a load of the group, as for a reader of the trace.
       if (seen_loaded_[group])
-        allocator_.note_reload(group);
+        allocator_->note_reload(group);
       else
-        allocator_.load_by_others(group);
+        allocator_->load_by_others(group);
       seen_loaded_[group] = true;
       return changed();
     }
@@ -157,7 +157,7 @@ void Workload::create(std::uint32_t depth) {
   const std::uint64_t ino = rng_.between(kFirstInode, inodes);
   if (files_.contains(ino)) return;
   writer_.add_inode_event(thread(depth), EventKind::allocate_inode, ino);
-  allocator_.state().clear_block_uninit(
+  allocator_->state().clear_block_uninit(
       static_cast<std::uint32_t>((ino - 1) / geometry_.inodes_per_group));
   files_[ino].busy = true;
   append(ino, depth);
@@ -250,7 +250,7 @@ std::uint32_t Workload::allocate(allocator::Request request, std::uint64_t* bloc
     writer_.refuse(open);
     return 0;
   }
-  const allocator::Decision decision = allocator_.allocate(request);
+  const allocator::Decision decision = allocator_->allocate(request);
   ++decisions_;
   if (!decision.success) ++failed_;
   judge(request, decision);
@@ -304,7 +304,7 @@ void Workload::set_used(std::uint64_t block, std::uint32_t len, bool used) {
 
 void Workload::discard(std::uint64_t ino, std::uint32_t depth) {
   writer_.add_discard(thread(depth), ino);
-  allocator_.discard_inode(ino, 0);
+  allocator_->discard_inode(ino, 0);
   changed();
 }
 
@@ -337,7 +337,7 @@ void Workload::free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t le
     const std::uint32_t count = std::min(len, geometry_.clusters_per_group - start);
     writer_.add_free(thread(depth), ino, group, start, count);
     const Status status =
-        allocator_.state().free_clusters(group, start, count, transaction_, !geometry_.journal);
+        allocator_->state().free_clusters(group, start, count, transaction_, !geometry_.journal);
     if (!status.ok()) problems_.push_back(status.error().message);
     free_ += count;
     if (geometry_.journal)
@@ -355,7 +355,7 @@ void Workload::remove(std::uint64_t ino, std::uint32_t depth) {
   remove_range(ino, 0, ~0u, depth);
   for (const auto& [block, len] : files_[ino].metadata) free_run(ino, block, len, depth);
   writer_.add_inode_event(thread(depth), EventKind::free_inode, ino);
-  allocator_.state().forget_inode(ino);
+  allocator_->state().forget_inode(ino);
   files_.erase(ino);
 }
 
@@ -364,7 +364,7 @@ void Workload::commit_step() {
   flushing_ = !flushing_;
   if (flushing_) return writer_.add_commit(EventKind::commit_flushing, transaction_++);
   const std::uint64_t done = transaction_ - 1;
-  allocator_.state().commit(done);
+  allocator_->state().commit(done);
   writer_.add_commit(EventKind::end_commit, done);
   std::erase_if(pending_, [&](const Pending& p) {
     if (p.transaction != done) return false;

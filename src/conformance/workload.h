@@ -44,6 +44,9 @@ class Workload {
   Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFiles files,
            const WorkloadOptions& options);
 
+  // Continues with an allocator whose state equals that of the present one.
+  void move_to(allocator::Allocator& allocator) { allocator_ = &allocator; }
+
   void step();
   void run(std::uint32_t steps);
   // Deletes every file and commits.
@@ -111,7 +114,7 @@ class Workload {
     if (watch) watch();
   }
 
-  allocator::Allocator& allocator_;
+  allocator::Allocator* allocator_;
   const state::MountedGeometry& geometry_;
   std::vector<bool> seen_loaded_;  // groups that a reader of the trace knows to be loaded
   WorkloadOptions options_;

@@ -46,6 +46,8 @@ class FreedList {
   explicit FreedList(FreedMerging merging = FreedMerging::neighbours) : merging_(merging) {}
   FreedList(const FreedList&) = delete;
   FreedList& operator=(const FreedList&) = delete;
+  // Makes this list equal to `other`, which merges extents in the same way.
+  void copy_from(const FreedList& other);
 
   // Adds a freed range. Returns false and changes nothing if it overlaps a listed range. `event` is
   // the number of the event that frees it; numbers must not decrease from call to call.

@@ -72,6 +72,9 @@ class FsState {
   FsState(const Source& source, GroupIndex index, FreedMerging merging = FreedMerging::neighbours);
   FsState(const FsState&) = delete;
   FsState& operator=(const FsState&) = delete;
+  // Makes this state equal to `other`, which was made from the same arguments. Invalidates all
+  // pointers to preallocations of this state.
+  void copy_from(const FsState& other);
 
   [[nodiscard]] const MountedGeometry& geometry() const { return geometry_; }
   // Whether the state has an index of groups by order (mb_optimize_scan=1).
@@ -289,6 +292,8 @@ class FsState {
   void move_by_largest(Group& group, int order);
   void move_by_average(Group& group, int order);
   void move_in_tree(Group& group);
+  void copy_groups(const FsState& other);
+  void copy_preallocs(const FsState& other);
 
   MountedGeometry geometry_;
   GroupIndex index_;

@@ -113,9 +113,9 @@ class GroupSet {
 using TreeHook =
     boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// The allocator's knowledge of one group (struct ext4_group_info). Before the group is loaded, only
-// `free` is meaningful; it comes from the descriptor.
-struct Group {
+// The counters and flags of one group. Before the group is loaded, only `free` is meaningful; it
+// comes from the descriptor.
+struct GroupFacts {
   std::uint32_t number = 0;
   std::uint32_t free = 0;          // free clusters in the in-core bitmap; preallocations are in use
   std::uint32_t fragments = 0;     // runs of free clusters
@@ -136,7 +136,10 @@ struct Group {
   bool moved_by_largest = false;
   bool moved_by_average = false;
   OrderCounters counters{};
+};
 
+// The allocator's knowledge of one group (struct ext4_group_info).
+struct Group : GroupFacts {
   ListHook by_largest;
   ListHook by_average;
   TreeHook in_tree;

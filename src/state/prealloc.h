@@ -12,14 +12,10 @@
 
 namespace e4r::state {
 
-// A preallocation (struct ext4_prealloc_space): clusters that are in use in the group's bitmap but
-// belong to no file block yet. An inode preallocation is for the file blocks from `logical` on. A
-// group preallocation serves the small files of a CPU's locality group and is used from its front.
-struct Prealloc {
+// The place and the use of a preallocation.
+struct PreallocFacts {
   enum class Kind : std::uint8_t { inode, group };
 
-  ListHook in_group;  // the list of the block group
-  ListHook in_owner;  // the list of the inode, or a locality bucket
   Kind kind = Kind::inode;
   std::uint64_t owner = 0;    // an inode number, or a CPU
   std::uint64_t block = 0;    // the first block; moves forward as a group preallocation is used
@@ -36,6 +32,14 @@ struct Prealloc {
   void mark_used(std::uint32_t first, std::uint32_t count) {
     bitmap::set_range(used, first, count);
   }
+};
+
+// A preallocation (struct ext4_prealloc_space): clusters that are in use in the group's bitmap but
+// belong to no file block yet. An inode preallocation is for the file blocks from `logical` on. A
+// group preallocation serves the small files of a CPU's locality group and is used from its front.
+struct Prealloc : PreallocFacts {
+  ListHook in_group;  // the list of the block group
+  ListHook in_owner;  // the list of the inode, or a locality bucket
 };
 
 using GroupPreallocs = HookedList<Prealloc, &Prealloc::in_group>;
@@ -68,6 +72,11 @@ class PreallocPool {
     pa.made_len = 0;
     idle_.push_back(&pa);
   }
+  // Destroys all objects. They leave their lists.
+  void clear() {
+    idle_.clear();
+    store_.clear();
+  }
 
  private:
   std::deque<Prealloc> store_;
@@ -87,6 +96,13 @@ class PreallocIndex {
   void remove(const Prealloc& pa) {
     if (pa.made_len == 0) return;
     for (std::size_t b = pa.made_at >> kBits; b <= last(pa); ++b) std::erase(buckets_[b], &pa);
+  }
+  // Makes this index equal to `other`. `copy_of` returns the copy of a preallocation.
+  template <class CopyOf>
+  void copy_from(const PreallocIndex& other, const CopyOf& copy_of) {
+    buckets_.assign(other.buckets_.size(), {});
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+      for (const Prealloc* pa : other.buckets_[b]) buckets_[b].push_back(copy_of(*pa));
   }
   // Calls fn(pa) for preallocations made near [start, start + len) until fn returns true. Returns
   // whether fn returned true. May pass a preallocation more than once. `len` must not be 0.

@@ -14,8 +14,12 @@ class RecentMap {
   using Value = typename Map::mapped_type;
 
   RecentMap() = default;
-  RecentMap(const RecentMap&) = delete;
-  RecentMap& operator=(const RecentMap&) = delete;
+  RecentMap(const RecentMap& other) : map_(other.map_) {}
+  RecentMap& operator=(const RecentMap& other) {
+    recent_ = nullptr;
+    map_ = other.map_;
+    return *this;
+  }
 
   // Null if there is no such element. The pointer stays valid as long as a pointer into the Map
   // does.
@@ -31,6 +35,10 @@ class RecentMap {
   void erase(const Key& key) {
     recent_ = nullptr;
     map_.erase(key);
+  }
+  void clear() {
+    recent_ = nullptr;
+    map_.clear();
   }
   [[nodiscard]] const Map& all() const { return map_; }
 

@@ -223,5 +223,41 @@ TEST(Model, FixedLives) {
   EXPECT_EQ(live(8892437299721466051ull, 150), "");
 }
 
+// Runs the life of a file system with this seed. If `copied` is true, it continues in the middle
+// with a copy, into which another life has been put before. Returns its decisions and frees.
+std::vector<trace::Event> live_on(std::uint64_t seed, bool copied) {
+  constexpr std::uint32_t kSteps = 120;
+  Rng rng(seed);
+  const ModelShape shape = random_shape(rng);
+  ModelFs fs(shape);
+  ModelFiles old = add_old_files(fs, rng, 4, shape.clusters_per_group / 4, 10);
+  const auto& policies = allocator::policies();
+  const allocator::Policy& policy = *policies[rng.below(policies.size())];
+  const allocator::Tunables tunables = random_tunables(rng, fs.geometry());
+  Rig rig(policy, fs, tunables), other(policy, fs, tunables);
+  WorkloadOptions options;
+  options.seed = rng.next();
+  options.largest = shape.clusters_per_group / 2;
+  Workload work(rig.allocator, fs, old, options);
+  work.run(kSteps);
+  if (copied) {
+    options.seed = rng.next();
+    Workload(other.allocator, fs, std::move(old), options).run(kSteps / 2);
+    other.state.copy_from(rig.state);
+    other.allocator.copy_from(rig.allocator);
+    EXPECT_EQ(other.state.groups_loaded(), rig.state.groups_loaded()) << seed;
+    EXPECT_EQ(other.state.groups_unread(), rig.state.groups_unread()) << seed;
+    work.move_to(other.allocator);
+  }
+  work.run(kSteps);
+  EXPECT_EQ((copied ? other : rig).state.check(1), std::vector<std::string>()) << seed;
+  return work.events();
+}
+
+TEST(Model, ACopyContinuesAsTheOriginalDoes) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed)
+    EXPECT_EQ(live_on(seed, true), live_on(seed, false)) << seed;
+}
+
 }  // namespace
 }  // namespace e4r::test

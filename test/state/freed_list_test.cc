@@ -132,6 +132,33 @@ TEST(FreedList, PutsTheEntriesOfAGroupBack) {
   }
 }
 
+TEST(FreedList, ACopyMergesAsTheOriginalDoes) {
+  FreedList list(FreedMerging::parent), copy(FreedMerging::parent);
+  EXPECT_TRUE(copy.add(1, 60, 5, 9));  // gone after the copy
+  Rng rng(11);
+  std::uint64_t event = 0;
+  const auto add = [&](FreedList& to, std::uint32_t group, std::uint32_t start) {
+    return to.add(group, start, 2, event < 300 ? 1 : 2, event);
+  };
+  for (; event < 400; ++event) {
+    (void)add(list, static_cast<std::uint32_t>(rng.below(2)),
+              2 * static_cast<std::uint32_t>(rng.below(1000)));
+    if (event == 350) list.unlink(1, 150);
+  }
+  copy.copy_from(list);
+  for (; event < 800; ++event) {
+    const auto group = static_cast<std::uint32_t>(rng.below(2));
+    const std::uint32_t start = 2 * static_cast<std::uint32_t>(rng.below(1000));
+    EXPECT_EQ(add(copy, group, start), add(list, group, start));
+  }
+  for (const std::uint32_t group : {0, 1}) EXPECT_EQ(copy.group(group), list.group(group));
+  EXPECT_TRUE(std::ranges::equal(copy.entries(), list.entries(), {}, &FreedList::Entry::start,
+                                 &FreedList::Entry::start));
+  EXPECT_EQ(copy.take_committed(1), list.take_committed(1));
+  EXPECT_EQ(copy.take_committed(2), list.take_committed(2));
+  EXPECT_TRUE(copy.empty());
+}
+
 TEST(FreedList, TakesWhatOverlaps) {
   FreedList list(FreedMerging::parent);
   EXPECT_TRUE(list.add(0, 10, 5, 1, 1));
