@@ -465,6 +465,7 @@ class FileFacts {
              const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
+  [[nodiscard]] std::size_t size() const { return files_.all().size(); }
   // Sets the facts about a file that were known before the trace.
   void restore(std::uint64_t ino, const File& file) { files_[ino] = file; }
   // Calls each(ino, file).

@@ -59,7 +59,8 @@ void OrderSearch::test_parts(bool differs) {
     test.differing += differs ? 1 : 0;
   }
   while (!tests_.empty() && tests_.front().decisions >= kDecisions) {
-    if (tests_.front().differing > kMostDiffering) progress_.doubt(tests_.front().request);
+    if (tests_.front().differing > kMostDiffering && doubted_.insert(tests_.front().request).second)
+      has_new_doubt_ = true;
     tests_.pop_front();
   }
 }
@@ -67,12 +68,17 @@ void OrderSearch::test_parts(bool differs) {
 // Notes an operation for the search for another order of frees.
 void OrderSearch::note_step(const Op& op) {
   if (op.kind == Op::Kind::commit_flushing || op.kind == Op::Kind::end_commit) {
-    if (const auto transaction = model().committing())
+    if (const auto transaction = model().committing()) {
       frees_.note_returned(*transaction, UINT64_MAX);
+      note_freed({UINT64_MAX, *transaction, 0, 0, 0});
+    }
   } else if (op.kind == Op::Kind::unlink_until) {
     if (const auto transaction = model().committing()) frees_.note_unlinked(*transaction, op.count);
   } else if (op.kind != Op::Kind::free || !model().state().geometry().frees_at_once(op.file_data)) {
     frees_.note(op, model().state().freed(), model().running());
+    if (op.kind == Op::Kind::free)
+      note_freed({op.ordinal, model().running(), op.group, op.start,
+                  static_cast<std::uint32_t>(op.count)});
   }
 }
 
@@ -124,6 +130,7 @@ Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   if (!tests_.empty() && tests_.back().differing == 0) tests_.pop_back();
   tests_.push_back({op.request});
   frees_.note_returned(*model().committing(), freed);
+  note_freed({freed, *model().committing(), 0, 0, 0});
   found_.commit_before(op.request, freed);
   progress_.add_given(now_, freed);
   note_commit(freed);

@@ -80,6 +80,16 @@ Status Engine::finish() {
   return told_where(decider_->finish(), decisions());
 }
 
+void Engine::return_to(const Mark& mark) {
+  facts_ = mark.facts;
+  tally_ = mark.tally;
+  contradictions_ = mark.contradictions;
+  agreement_ = mark.agreement;
+  hash_ = mark.hash;
+  closings_ = mark.closings;
+  event_ = mark.event;
+}
+
 void Engine::load_all_groups() {
   for (std::uint32_t group = 0; group < state().group_count(); ++group) decider_->load_group(group);
 }

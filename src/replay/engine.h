@@ -144,6 +144,22 @@ class Engine {
 
   // ---- Used by the driver.
 
+  // What the engine itself knows and has counted at one moment, without its accounts and the
+  // layouts of files.
+  struct Mark {
+    FileFacts facts;
+    Tally tally;
+    Contradictions contradictions;
+    Agreement agreement;
+    allocator::DecisionHash hash;
+    ClosingCounts closings;
+    std::uint64_t event = 0;
+  };
+  [[nodiscard]] Mark mark() const {
+    return {facts_, tally_, contradictions_, agreement_, hash_, closings_, event_};
+  }
+  void return_to(const Mark& mark);
+
   [[nodiscard]] allocator::Request request_of(const Op& op,
                                               const allocator::DecisionInputs& known) const;
   [[nodiscard]] Asked describe_request(const Op& op, const allocator::Request& request) const {
@@ -168,6 +184,7 @@ class Engine {
   // Frees blocks of one group that were just allocated.
   void give_back(const BlockRange& range);
 
+  [[nodiscard]] const state::Source& source() const { return source_; }
   [[nodiscard]] const Geometry& geometry() const { return source_.geometry; }
   [[nodiscard]] allocator::Decider& decider() { return *decider_; }
 

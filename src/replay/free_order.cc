@@ -35,11 +35,13 @@ void FreeOrder::note(const Op& op, const state::FreedList& freed, std::uint64_t 
   if (op.kind != Op::Kind::free) return;
   auto frees = frees_.find(op.group);
   if (!freed.has(op.group)) {
+    note_change(op.group);
     frees = frees_.try_emplace(op.group).first;
     frees->second.clear();
   }
   if (frees == frees_.end()) return;
   if (frees->second.size() == kMostFrees) {
+    note_change(op.group);
     frees_.erase(frees);
     return;
   }
@@ -61,6 +63,31 @@ void FreeOrder::clear() {
   frees_.clear();
   parts_.clear();
   last_.clear();
+  mark_.reset();
+}
+
+void FreeOrder::set_mark() {
+  mark_ = {parts_.size(), last_, steps_, event_, budget_, {}};
+}
+
+// Keeps the frees of the group as they are now for return_to_mark(), which itself removes those
+// noted since the mark.
+void FreeOrder::note_change(std::uint32_t group) {
+  if (!mark_ || mark_->changed.contains(group)) return;
+  const auto frees = frees_.find(group);
+  mark_->changed.emplace(group, frees == frees_.end() ? std::vector<Free>() : frees->second);
+}
+
+void FreeOrder::return_to_mark() {
+  for (auto& [group, frees] : mark_->changed) frees_[group] = std::move(frees);
+  mark_->changed.clear();
+  for (auto& [group, frees] : frees_)
+    while (!frees.empty() && frees.back().at > mark_->steps) frees.pop_back();
+  parts_.resize(mark_->parts);
+  last_ = mark_->last;
+  steps_ = mark_->steps;
+  event_ = mark_->event;
+  budget_ = mark_->budget;
 }
 
 // Moves the free at index `from` to just after the one at index `to`.
@@ -125,7 +152,9 @@ void FreeOrder::keep(std::uint32_t group, const Other& other) {
     return static_cast<std::size_t>(std::ranges::find(frees, event, &Free::event) - frees.begin());
   };
   const std::size_t from = index(other.event), to = index(other.after);
-  if (from < to && to < frees.size()) frees = moved(std::move(frees), from, to);
+  if (from >= to || to >= frees.size()) return;
+  note_change(group);
+  frees = moved(std::move(frees), from, to);
 }
 
 }  // namespace e4r::replay

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,11 @@ class FreeOrder {
   // Forgets all frees.
   void clear();
 
+  // set_mark() marks this moment. return_to_mark() forgets what was noted and kept since then, and
+  // can be called again later.
+  void set_mark();
+  void return_to_mark();
+
  private:
   struct Free {
     std::uint64_t at = 0;              // its place in the order of all steps
@@ -68,6 +74,15 @@ class FreeOrder {
   [[nodiscard]] static std::vector<Free> moved(std::vector<Free> frees, std::size_t from,
                                                std::size_t to);
 
+  // What return_to_mark() restores.
+  struct Mark {
+    std::size_t parts = 0;
+    std::unordered_map<std::uint32_t, Last> last;
+    std::uint64_t steps = 0, event = 0, budget = 0;
+    std::unordered_map<std::uint32_t, std::vector<Free>> changed;  // groups, before their change
+  };
+  void note_change(std::uint32_t group);
+
   state::FreedMerging merging_;
   std::uint32_t thread_ = 0;  // the thread of the first free
   bool many_ = false;         // another thread has freed clusters; only then are frees noted
@@ -75,7 +90,8 @@ class FreeOrder {
   std::vector<Part> parts_;
   std::unordered_map<std::uint32_t, Last> last_;  // the last free of each thread
   std::uint64_t steps_ = 0;
-  std::uint64_t event_ = 0;   // the last event that an operation has reached
+  std::uint64_t event_ = 0;  // the last event that an operation has reached
+  std::optional<Mark> mark_;
   std::uint64_t budget_ = 0;  // how many steps may still be simulated
 };
 

@@ -60,16 +60,38 @@ bool can_take(const state::FsState& state, const Op& op) {
 }  // namespace
 
 Status OrderSearch::advance(const Op& op) {
+  if (op.kind == Op::Kind::commit_flushing) {
+    E4R_CHECK(end_commit());
+    begin_commit();
+  }
+  keep_op(op);
+  E4R_CHECK(follow(op));
+  E4R_CHECK(repeat_doubted());
+  const bool over = commit_ && !model().committing() && tests_.empty();
+  return over ? end_commit() : Status();
+}
+
+// Processes an operation, for the first time or again.
+Status OrderSearch::follow(const Op& op) {
   E4R_CHECK(place_closed(op.ordinal));
   now_ = op.ordinal;
+  if (op.kind == Op::Kind::free)
+    if (const std::uint64_t freed = found_.progress().estimate(op.ordinal); freed != 0) {
+      Op unlink = op_before(op, Op::Kind::unlink_until);
+      unlink.count = freed;
+      note_step(unlink);
+      E4R_CHECK(Follow::advance(unlink));
+    }
   note_step(op);
   if (op.kind == Op::Kind::commit_flushing) {
+    found_.progress().begin(now_, commit_ ? commit_->notes : CommitProgress::Notes());
     entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
     progress_.begin(now_);
     tests_.clear();
     commit_began_ = now_;
   } else if (op.kind == Op::Kind::end_commit) {
     progress_.end(now_);
+    found_.progress().end(now_);
     note_commit(UINT64_MAX);
     returned_ = 0;
   } else if (op.kind == Op::Kind::returned) {
@@ -86,6 +108,7 @@ Status OrderSearch::advance(const Op& op) {
 
 Status OrderSearch::end(const OpReader& ops) {
   E4R_CHECK(place_closed(UINT64_MAX));
+  E4R_CHECK(end_commit());
   return Follow::end(ops);
 }
 
@@ -110,7 +133,7 @@ Status OrderSearch::find_place(const Op& op) {
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
   if (const Others later = find_later(op); !later.empty()) return place(op, later);
-  if (found_.progress().doubts(op.request)) {
+  if (doubted_.contains(op.request)) {
     const auto freed = find_commit(op);
     if (const auto less = reorder_frees(op, freed.value_or(UINT64_MAX))) {
       E4R_CHECK(commit_before(op, *less));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -38,22 +39,29 @@ class Trial;
 //   kernels with lists of groups): its search passed these groups before another thread changed
 //   them.
 // The search is local: it looks only at overlapping allocations, and never reads the trace again. A
-// commit removes freed extents from their groups' trees one by one, while threads add others. From
-// 6.18 on, the shape of the trees determines how extents merge. So the first search finds how far
-// each commit had progressed, and a second search uses that progress. A stream's goal needs no
-// search, because the closing event shows it (Dictation::continues_from).
+// stream's goal needs no search, because the closing event shows it (Dictation::continues_from).
+//
+// A commit removes freed extents from their groups' trees one by one, while threads add others.
+// From 6.18 on, the shape of the trees determines how extents merge. So later decisions show
+// whether the search has assumed the right progress of the commit. If it may have been wrong, the
+// search goes back to the beginning of the commit and repeats it (repeat_commits).
 class OrderSearch final : public Follow {
  public:
-  // `known` comes from an earlier search over the same trace (known()).
   OrderSearch(const state::Source& source, std::unique_ptr<allocator::Model> model,
-              const Setup& setup, const TraceFacts& trace, const Schedule& known = {})
-      : Follow(source, std::move(model), setup, trace, known),
-        found_(known),
+              const Setup& setup, const TraceFacts& trace)
+      : Follow(source, std::move(model), setup, trace),
         frees_(this->model().policy().kernel.freed),
         trials_left_(trials_before(trace)) {}
 
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
+
+  // Lets the run go back to the beginning of a commit and repeat its operations. The accounts and
+  // the layouts of files are wrong afterwards, and decides_in_found_order() is false. So this is
+  // for runs that only search. Call it before the first operation.
+  void repeat_commits() { repeats_ = true; }
+  // Whether the run may still go back to the beginning of a commit.
+  [[nodiscard]] bool may_repeat() const { return commit_ != nullptr; }
 
   // The order found so far. This run itself may have decided some allocations before it found their
   // places. A later Follow can use the order from the beginning.
@@ -66,9 +74,6 @@ class OrderSearch final : public Follow {
     out.schedule = found_;
     return out;
   }
-  // What a second search over the same trace can use. Empty if there is nothing.
-  [[nodiscard]] Schedule known() const { return {found_, progress_}; }
-  [[nodiscard]] bool knows() const { return !progress_.empty() || found_.moves_frees(); }
   // Forgets the order found so far. For a run without an end, if nothing uses the order.
   void forget_order() {
     found_ = {};
@@ -88,8 +93,37 @@ class OrderSearch final : public Follow {
     bool can_undo = false;              // all its clusters were free
   };
   using Others = std::vector<Placed*>;
+  using Requests = boost::unordered_flat_set<std::uint64_t>;
+  // A change of the list of freed extents: a free at event `event` in the transaction, or, if
+  // `count` is 0, the return of the extents that the transaction freed up to that event.
+  struct FreedStep {
+    std::uint64_t event = 0, transaction = 0;
+    std::uint32_t group = 0, start = 0, count = 0;
+  };
+  // The changes of that list since the beginning of a commit.
+  struct FreedSteps {
+    std::shared_ptr<allocator::Model> from;  // just before the commit; null if nothing is kept
+    std::vector<FreedStep> steps;
+    CommitProgress::Notes notes;  // what was found about the commit's progress but not used
+  };
 
   [[nodiscard]] static std::uint64_t trials_before(const TraceFacts& trace);
+  Status follow(const Op& op);
+  void begin_commit();
+  Status end_commit();
+  void forget_commit();
+  void keep_op(const Op& op);
+  void return_to_begin();
+  [[nodiscard]] std::uint64_t differing_in_commit() const {
+    return agreement().differing() - commit_->mark.agreement.differing();
+  }
+  [[nodiscard]] bool can_repeat(unsigned times);
+  Result<bool> repeat_commit(std::uint64_t limit);
+  Status restore_commit(const Requests& doubted);
+  Status repeat_doubted();
+  Status use_earlier_progress();
+  void note_freed(const FreedStep& step);
+  void simulate_freed(const CommitProgress& progress, state::FreedList& out) const;
   [[nodiscard]] bool agrees(const Op& op);
   Status find_place(const Op& op);
   [[nodiscard]] Result<Others> prepare(const Op& op);
@@ -166,6 +200,33 @@ class OrderSearch final : public Follow {
   bool thorough_ = false;           // whether agrees() is thorough (would_agree)
   // How many times extents of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;
+
+  // ---- The repetition of commits.
+
+  // The state of the search just before a commit, and the operations since then.
+  struct Commit {
+    Mark mark;
+    std::shared_ptr<allocator::Model> model;
+    std::uint64_t cost = 0;  // of a copy, in operations that take as long
+    Schedule found;
+    std::vector<Op> held;
+    std::deque<Placed> placed;
+    std::deque<Change> changes;
+    std::uint64_t now = 0, moved_to = 0, returned = 0, trials_left = 0;
+    // What the next repetition knows about the commit's progress.
+    CommitProgress::Notes notes = {};
+    std::vector<Op> ops = {};
+  };
+  bool repeats_ = false;            // as repeat_commits() set it
+  std::unique_ptr<Commit> commit_;  // the last commit; null if it cannot be repeated
+  FreedSteps before_, since_;       // since the last commit but one, and since the last one
+  // Allocations (Op::request) before which the commit has perhaps returned less than the search
+  // assumed, because many of the next decisions differ.
+  Requests doubted_;
+  bool has_new_doubt_ = false;
+  // Budgets in operations. Each operation adds to them, so copies and repetitions hardly more than
+  // double the time of the search.
+  std::uint64_t copies_left_ = 1 << 18, repeats_left_ = 1 << 18;
 };
 
 }  // namespace e4r::replay

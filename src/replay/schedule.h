@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -18,22 +17,38 @@ namespace e4r::replay {
 // commit. All numbers are event numbers.
 class CommitProgress {
  public:
+  struct Point {
+    std::uint64_t event = 0;
+    std::uint64_t freed = 0;
+  };
+  // What allocations during one commit have shown, in ascending order of events.
+  struct Notes {
+    std::vector<Point> given;    // the commit had returned the extents freed up to event `freed`
+    std::vector<Point> missing;  // the commit had not yet returned the extent freed at that event
+    [[nodiscard]] bool empty() const { return given.empty() && missing.empty(); }
+  };
+
   // Note that a commit begins, or ends. Calls must be in the order of events.
-  void begin(std::uint64_t event) { commits_.push_back({event, UINT64_MAX, {}, {}}); }
+  void begin(std::uint64_t event, Notes notes = {}) {
+    commits_.push_back({event, UINT64_MAX, std::move(notes)});
+  }
   void end(std::uint64_t event) {
     if (!commits_.empty()) commits_.back().end = event;
   }
-  // add_given() notes that the commit had returned the extents freed up to event `freed` when
-  // `event` happened. add_missing() notes that it had not yet returned the extent freed at event
-  // `freed`.
+  // Add to the notes on the last commit.
   void add_given(std::uint64_t event, std::uint64_t freed);
   void add_missing(std::uint64_t event, std::uint64_t freed);
-  [[nodiscard]] bool empty() const;
-
-  // Notes that many of the decisions after an allocation differ, perhaps because too much was
-  // returned before it. `request` is its number (Op::request).
-  void doubt(std::uint64_t request) { doubted_.insert(request); }
-  [[nodiscard]] bool doubts(std::uint64_t request) const { return doubted_.contains(request); }
+  [[nodiscard]] const Notes& last() const {
+    static const Notes kNothing;
+    return commits_.empty() ? kNothing : commits_.back().notes;
+  }
+  void set_last(Notes notes) {
+    if (!commits_.empty()) commits_.back().notes = std::move(notes);
+  }
+  // Forgets the last commit.
+  void forget_last() {
+    if (!commits_.empty()) commits_.pop_back();
+  }
 
   // The event up to which the commit in progress had probably returned freed extents: halfway
   // between the last extent that it had certainly returned and the last one that it may have
@@ -44,32 +59,21 @@ class CommitProgress {
   [[nodiscard]] std::uint64_t first_missing(std::uint64_t event) const;
 
  private:
-  struct Point {
-    std::uint64_t event = 0;
-    std::uint64_t freed = 0;
-  };
   struct Commit {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::vector<Point> given;    // in ascending order
-    std::vector<Point> missing;  // likewise
+    Notes notes;
   };
   // The commit in progress at the event; null if no commit is in progress.
   [[nodiscard]] const Commit* find(std::uint64_t event) const;
 
   std::vector<Commit> commits_;
-  boost::unordered_flat_set<std::uint64_t> doubted_;  // requests
 };
 
 // The places of overlapping operations of a trace that took effect in an order other than
 // OpStream's. OrderSearch finds them. They are valid for every replay of the trace.
 class Schedule {
  public:
-  Schedule() = default;
-  // The places of frees in `found`, and the progress of commits that the same search has found.
-  Schedule(const Schedule& found, CommitProgress progress)
-      : frees_(found.frees_), progress_(std::move(progress)), turns_(found.turns_) {}
-
   // Where an allocation takes effect: after the operation at event `after`. Allocations with the
   // same `after` take effect in ascending order of `turn`.
   struct Place {
@@ -123,7 +127,9 @@ class Schedule {
     return found == seen_.end() ? std::span<const Seen>() : found->second;
   }
 
+  // The progress of commits that the order takes into account.
   [[nodiscard]] const CommitProgress& progress() const { return progress_; }
+  [[nodiscard]] CommitProgress& progress() { return progress_; }
 
   // Before the allocation takes effect, the trim or the worker (FsState::Discarding::by) gives back
   // the range of its last discard.

@@ -111,11 +111,8 @@ class Session::Replays {
   [[nodiscard]] Result<Followed> follow_as(const Setup& setup, bool beside,
                                            const Order&... order) const;
   [[nodiscard]] Result<Followed> find_order(const Setup& recorded, bool beside);
-  template <class... Order>
-  [[nodiscard]] Result<bool> improve(const Setup& recorded, Followed& best,
-                                     const Order&... order) const;
+  [[nodiscard]] Result<bool> improve(const Setup& recorded, Followed& best) const;
   [[nodiscard]] Status place_otherwise(const Setup& recorded, Followed& best);
-  [[nodiscard]] Status find_order_again(const Setup& recorded, Followed& best) const;
   [[nodiscard]] Status find_early_reads(const Setup& recorded, Followed& best);
   [[nodiscard]] Status read_trims();
 
@@ -147,9 +144,11 @@ Result<std::unique_ptr<Engine>> Session::Replays::make_engine(const Setup& setup
                                                               const Inputs&... inputs) const {
   std::unique_ptr<Engine> engine;
   if constexpr (std::is_base_of_v<Follow, Driver>) {
-    engine = std::make_unique<Driver>(source_,
-                                      make_model(source_, *setup.policy, setup.tunables, warm()),
-                                      setup, facts(), inputs...);
+    auto follow = std::make_unique<Driver>(
+        source_, make_model(source_, *setup.policy, setup.tunables, warm()), setup, facts(),
+        inputs...);
+    if constexpr (std::is_same_v<OrderSearch, Driver>) follow->repeat_commits();
+    engine = std::move(follow);
   } else {
     std::unique_ptr<allocator::Decider> decider;
     if (setup.make) {
@@ -304,16 +303,13 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
     in_vain = out.run.engine->agreement().differing() < differing ? 0 : in_vain + 1;
   }
   E4R_CHECK(warm_ ? place_otherwise(recorded, out) : find_early_reads(recorded, out));
-  E4R_CHECK(find_order_again(recorded, out));
   return out;
 }
 
 // Follows once more. Replaces `best` by the new run if fewer decisions differ in it. Returns
 // whether it replaced `best`.
-template <class... Order>
-Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best,
-                                       const Order&... order) const {
-  Result<Followed> next = follow_as<OrderSearch>(recorded, false, order...);
+Result<bool> Session::Replays::improve(const Setup& recorded, Followed& best) const {
+  Result<Followed> next = follow_as<OrderSearch>(recorded, false);
   if (!next.ok()) return next.error();
   if (next->run.engine->agreement().differing() >= best.run.engine->agreement().differing())
     return false;
@@ -385,20 +381,6 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
   return {};
 }
 
-// Repeats the search with what the previous search knows, as long as fewer decisions differ. What a
-// search noted before it moved frees may be wrong, so its moves are tried alone first.
-Status Session::Replays::find_order_again(const Setup& recorded, Followed& best) const {
-  if (recorded.policy->kernel.freed != state::FreedMerging::parent) return {};
-  for (bool moves_only = false;;) {
-    const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
-    if (search.agreement().differing() == 0 || !search.knows()) return {};
-    moves_only = !moves_only && search.found().moves_frees();
-    E4R_TRY(const bool better,
-            improve(recorded, best, moves_only ? Schedule(search.found(), {}) : search.known()));
-    if (!better && !moves_only) return {};
-  }
-}
-
 // Follows again in the order that the search found, unless the search decided in that order.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   E4R_CHECK(read_trims());
@@ -419,12 +401,14 @@ Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   Setup bare = setup;
   bare.keep = nullptr;
   E4R_TRY(const std::unique_ptr<Engine> trial, make_engine<OrderSearch>(bare));
+  const auto& search = static_cast<const OrderSearch&>(*trial);
   const auto events = trace_.cursor();
   OpReader ops(*events, source_.geometry, start(), kTraceOrder);
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     const Status status = op == nullptr ? trial->end(ops) : trial->advance(*op);
-    if (trial->agreement().differing() > best_first_.differing) return false;
+    if (!search.may_repeat() && trial->agreement().differing() > best_first_.differing)
+      return false;
     E4R_CHECK(status);
     if (op == nullptr)
       return trial->agreement().differing() < best_first_.differing ||

@@ -111,6 +111,28 @@ TEST(FreeOrder, NotesNothingOfASingleThread) {
   EXPECT_TRUE(order.find_others(0, freed.group(0), 9).empty());
 }
 
+TEST(FreeOrder, ForgetsWhatWasNotedSinceAMark) {
+  Frees frees;
+  frees.free(1, 10, 2);
+  frees.free(2, 20, 2);
+  frees.free(2, 15, 5);
+  const FreedList::Group now = frees.freed.group(3);
+  const auto before = frees.others();
+  ASSERT_FALSE(before.empty());
+  frees.order.set_mark();
+  for (int i = 0; i < 2; ++i) {
+    frees.free(1, 40, 2);
+    frees.order.keep(3, before[0]);
+    frees.order.note_returned(1, 2);
+    EXPECT_TRUE(frees.others().empty());  // the order that was kept leads to other extents
+    frees.order.return_to_mark();
+    frees.freed.set_group(3, now);
+    const auto after = frees.others();
+    ASSERT_EQ(after.size(), before.size());
+    EXPECT_EQ(after[0].freed, before[0].freed);
+  }
+}
+
 // The frees before are not known, so neither is the shape of the tree.
 TEST(FreeOrder, SaysNothingOfAGroupWhoseFirstFreesItMissed) {
   Frees frees;
