@@ -117,7 +117,7 @@ std::optional<std::uint64_t> OrderSearch::reorder_frees(const Op& op, std::uint6
     note_change(range, true);
   }
   frees_.keep(group, *best);
-  found_.move_free(best->event, best->after);
+  at_.found.move_free(best->event, best->after);
   reordered_ = true;
   return less_than;
 }
@@ -131,8 +131,8 @@ Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   tests_.push_back({op.request});
   frees_.note_returned(*model().committing(), freed);
   note_freed({freed, *model().committing(), 0, 0, 0});
-  found_.commit_before(op.request, freed);
-  progress_.add_given(now_, freed);
+  at_.found.commit_before(op.request, freed);
+  progress_.add_given(at_.event, freed);
   note_commit(freed);
   Op commit = op_before(op, Op::Kind::commit_until);
   commit.count = freed;
@@ -155,7 +155,7 @@ void OrderSearch::note_returned(const Op& op) {
   if (!transaction) return;
   model().state().freed().for_group(op.group, [&](const Freed& entry) {
     if (entry.transaction == *transaction && entry.overlaps(op.start, 1))
-      returned_ = std::max(returned_, entry.freed_at);
+      at_.returned = std::max(at_.returned, entry.freed_at);
   });
 }
 
@@ -185,7 +185,7 @@ void OrderSearch::note_missing(const Op& op) {
     const std::size_t middle = low + (high - low) / 2;
     (agrees_with(middle) ? low : high) = middle;
   }
-  progress_.add_missing(now_, entries[low].freed_at);
+  progress_.add_missing(at_.event, entries[low].freed_at);
 }
 
 // Notes the first extent that the search let the commit in progress return too early, because the
@@ -193,7 +193,7 @@ void OrderSearch::note_missing(const Op& op) {
 void OrderSearch::note_given_too_early(const Op& op) {
   state::FsState& state = model().own_state();
   Trial trial(state);
-  for (const Change& change : std::views::reverse(changes_)) {
+  for (const Change& change : std::views::reverse(at_.changes)) {
     if (change.event < commit_began_) return;
     if (change.extent.freed_at == 0) continue;
     if (entries_left_ == 0 || !trial.take(change.extent)) return;
@@ -216,7 +216,7 @@ std::optional<std::uint64_t> OrderSearch::find_commit(const Op& op, const Matter
                                                       const Limits& limits) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return std::nullopt;
-  const std::uint64_t missing = found_.progress().first_missing(op.ordinal);
+  const std::uint64_t missing = at_.found.progress().first_missing(op.ordinal);
   state::FsState& state = model().own_state();
   Trial trial(state);
   std::size_t tried = 0;

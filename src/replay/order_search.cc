@@ -74,9 +74,9 @@ Status OrderSearch::advance(const Op& op) {
 // Processes an operation, for the first time or again.
 Status OrderSearch::follow(const Op& op) {
   E4R_CHECK(place_closed(op.ordinal));
-  now_ = op.ordinal;
+  at_.event = op.ordinal;
   if (op.kind == Op::Kind::free)
-    if (const std::uint64_t freed = found_.progress().estimate(op.ordinal); freed != 0) {
+    if (const std::uint64_t freed = at_.found.progress().estimate(op.ordinal); freed != 0) {
       Op unlink = op_before(op, Op::Kind::unlink_until);
       unlink.count = freed;
       note_step(unlink);
@@ -84,16 +84,16 @@ Status OrderSearch::follow(const Op& op) {
     }
   note_step(op);
   if (op.kind == Op::Kind::commit_flushing) {
-    found_.progress().begin(now_, commit_ ? commit_->notes : CommitProgress::Notes());
+    at_.found.progress().begin(at_.event, commit_ ? commit_->notes : CommitProgress::Notes());
     entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
-    progress_.begin(now_);
+    progress_.begin(at_.event);
     tests_.clear();
-    commit_began_ = now_;
+    commit_began_ = at_.event;
   } else if (op.kind == Op::Kind::end_commit) {
-    progress_.end(now_);
-    found_.progress().end(now_);
+    progress_.end(at_.event);
+    at_.found.progress().end(at_.event);
     note_commit(UINT64_MAX);
-    returned_ = 0;
+    at_.returned = 0;
   } else if (op.kind == Op::Kind::returned) {
     note_returned(op);
   }
@@ -103,7 +103,7 @@ Status OrderSearch::follow(const Op& op) {
     E4R_CHECK(discard(op));
   else
     E4R_CHECK(Follow::advance(op));
-  return held_.empty() || !changes_space(op) ? Status() : place_agreeing();
+  return at_.held.empty() || !changes_space(op) ? Status() : place_agreeing();
 }
 
 Status OrderSearch::end(const OpReader& ops) {
@@ -120,15 +120,15 @@ std::uint64_t OrderSearch::trials_before(const TraceFacts& trace) {
 // trials is used up.
 bool OrderSearch::agrees(const Op& op) {
   const std::uint64_t cost = thorough_ ? kThoroughCost : 1;
-  if (trials_left_ < cost) return false;
-  trials_left_ -= cost;
+  if (at_.trials_left < cost) return false;
+  at_.trials_left -= cost;
   return would_agree(op, thorough_).value_or(false);
 }
 
 // Finds the place of an allocation: decides it now, before other allocations, or holds it for
 // later.
 Status OrderSearch::find_place(const Op& op) {
-  E4R_CHECK(commit_before(op, std::exchange(returned_, 0)));
+  E4R_CHECK(commit_before(op, std::exchange(at_.returned, 0)));
   const bool alone =
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
   if (alone || would_agree(op).value_or(true)) return place(op);
@@ -144,8 +144,8 @@ Status OrderSearch::find_place(const Op& op) {
     E4R_CHECK(commit_before(op, *freed));
     return place(op);
   }
-  if (!op.moved && closed_at(op) > op.ordinal && held_.size() < kRemembered) {
-    held_.push_back(op);
+  if (!op.moved && closed_at(op) > op.ordinal && at_.held.size() < kRemembered) {
+    at_.held.push_back(op);
     return {};
   }
   E4R_TRY(const Others later, prepare(op));
@@ -180,23 +180,23 @@ bool OrderSearch::agrees_thoroughly(const Op& op, Others& later) {
 }
 
 Status OrderSearch::place_held(std::size_t index, const Others& later) {
-  Op op = held_[index];
-  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
-  op.scheduled = now_ != op.ordinal || moved_to_ == now_;
+  Op op = at_.held[index];
+  at_.held.erase(at_.held.begin() + static_cast<std::ptrdiff_t>(index));
+  op.scheduled = at_.event != op.ordinal || at_.moved_to == at_.event;
   return place(op, later);
 }
 
 // Moves the allocation to the present place in the order.
 void OrderSearch::move_here(const Op& op) {
-  found_.move(op.request, now_);
-  moved_to_ = now_;
+  at_.found.move(op.request, at_.event);
+  at_.moved_to = at_.event;
 }
 
 // Decides each held allocation that would now have its recorded outcome.
 Status OrderSearch::place_agreeing() {
-  for (std::size_t i = 0; i < held_.size();) {
+  for (std::size_t i = 0; i < at_.held.size();) {
     Others later;
-    if (!agrees(held_[i]) && (later = find_later(held_[i])).empty()) {
+    if (!agrees(at_.held[i]) && (later = find_later(at_.held[i])).empty()) {
       ++i;
       continue;
     }
@@ -210,10 +210,10 @@ Status OrderSearch::place_agreeing() {
 Status OrderSearch::place_closed(std::uint64_t event) {
   for (;;) {
     const auto found =
-        std::ranges::find_if(held_, [event](const Op& op) { return closed_at(op) < event; });
-    if (found == held_.end()) return {};
+        std::ranges::find_if(at_.held, [event](const Op& op) { return closed_at(op) < event; });
+    if (found == at_.held.end()) return {};
     E4R_TRY(const Others later, prepare(*found));
-    E4R_CHECK(place_held(static_cast<std::size_t>(found - held_.begin()), later));
+    E4R_CHECK(place_held(static_cast<std::size_t>(found - at_.held.begin()), later));
     E4R_CHECK(place_agreeing());
   }
 }
@@ -230,13 +230,13 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   if (op.race == Race::allocator && result.group < model().state().group_count())
     before = model().state().place_of(result.group);
   Op decided = op;
-  for (const Schedule::Seen& seen : found_.seen(op.request)) {
+  for (const Schedule::Seen& seen : at_.found.seen(op.request)) {
     decided.sees_earlier = true;
     E4R_CHECK(Follow::advance(op_before(op, seen)));
   }
   E4R_CHECK(decide_before(decided, later));
   test_parts(agreement().differing() > differing);
-  trials_left_ += kTrialsPerDecision;
+  at_.trials_left += kTrialsPerDecision;
   if (!op.closing.prealloc && result.len > 0)
     note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false);
   if (op.race != Race::allocator) return {};
@@ -251,12 +251,12 @@ Status OrderSearch::place(const Op& op, const Others& later) {
 void OrderSearch::remember(const Placed& placed, const Others& later) {
   std::vector<Placed> last = {placed};
   for (const Placed* other : std::views::reverse(later)) last.push_back(*other);
-  std::erase_if(placed_, [&](const Placed& other) {
+  std::erase_if(at_.placed, [&](const Placed& other) {
     return std::ranges::find(later, &other) != later.end();
   });
   for (const Placed& one : last) {
-    if (placed_.size() == kRemembered) placed_.pop_front();
-    placed_.push_back(one);
+    if (at_.placed.size() == kRemembered) at_.placed.pop_front();
+    at_.placed.push_back(one);
   }
 }
 
@@ -277,8 +277,8 @@ Status OrderSearch::discard(const Op& op) {
 }
 
 void OrderSearch::note_change(const Freed& extent, bool freed) {
-  if (changes_.size() == kChanges) changes_.pop_front();
-  changes_.push_back({now_, extent, freed});
+  if (at_.changes.size() == kChanges) at_.changes.pop_front();
+  at_.changes.push_back({at_.event, extent, freed});
 }
 
 // Finds the earlier state of other groups that the allocation's search may have seen, before it
@@ -299,11 +299,11 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
     return agrees(op);
   };
   for (const Freed& entry : std::views::reverse(returned)) {
-    if (tries == 0 || trials_left_ == 0) return std::nullopt;
+    if (tries == 0 || at_.trials_left == 0) return std::nullopt;
     if (undo(entry, true)) return seen;
   }
-  for (const Change& change : std::views::reverse(changes_)) {
-    if (tries == 0 || trials_left_ == 0 || change.event <= op.asked_at) break;
+  for (const Change& change : std::views::reverse(at_.changes)) {
+    if (tries == 0 || at_.trials_left == 0 || change.event <= op.asked_at) break;
     if (undo(change.extent, change.freed)) return seen;
   }
   return std::nullopt;
@@ -316,13 +316,13 @@ Status OrderSearch::see_earlier(const Op& op) {
   constexpr std::size_t kTries = 4096;
   state::FsState& state = model().own_state();
   // On kernels with lists, a change moves its group on them, so a search would see that, too.
-  if (trials_left_ == 0 || state.has_lists() || op.closing.prealloc) return {};
+  if (at_.trials_left == 0 || state.has_lists() || op.closing.prealloc) return {};
   std::size_t tries = kTries;
   std::optional<Seen> seen = find_seen(op, {}, tries);
   std::vector<Freed> returned;  // in other groups
   std::uint64_t freed = 0;
   if (const auto transaction = model().committing(); !seen && transaction) {
-    const std::uint64_t missing = found_.progress().first_missing(op.ordinal);
+    const std::uint64_t missing = at_.found.progress().first_missing(op.ordinal);
     Trial trial(state);
     for (const Freed& entry : state.freed().entries()) {
       if (entries_left_ == 0 || tries == 0 || entry.transaction != *transaction ||
@@ -339,13 +339,13 @@ Status OrderSearch::see_earlier(const Op& op) {
   }
   if (!seen) return {};
   E4R_CHECK(commit_before(op, freed));
-  found_.see(op.request, *std::move(seen));
+  at_.found.see(op.request, *std::move(seen));
   return {};
 }
 
 // Schedules the return of a discarded range before the allocation.
 Status OrderSearch::end_discard_before(const Op& op, std::uint64_t by) {
-  found_.discarded_before(op.request, by);
+  at_.found.discarded_before(op.request, by);
   Op over = op_before(op, Op::Kind::discarded);
   over.request = by;
   return Follow::advance(over);
@@ -370,8 +370,8 @@ std::optional<std::uint64_t> OrderSearch::find_discard(const Op& op) {
 // The decided allocations that may have taken effect as late as now, in reverse order.
 OrderSearch::Others OrderSearch::still_open() {
   Others out;
-  for (auto other = placed_.rbegin(); other != placed_.rend(); ++other)
-    if (other->can_undo && closed_at(other->op) > now_) out.push_back(&*other);
+  for (auto other = at_.placed.rbegin(); other != at_.placed.rend(); ++other)
+    if (other->can_undo && closed_at(other->op) > at_.event) out.push_back(&*other);
   return out;
 }
 
@@ -379,7 +379,7 @@ OrderSearch::Others OrderSearch::still_open() {
 // Empty if `op` does not belong before any of them.
 OrderSearch::Others OrderSearch::find_later(const Op& op) {
   // Restoring a tree for each trial would take too long.
-  if (trials_left_ == 0 || state::has_tree(model().state().index())) return {};
+  if (at_.trials_left == 0 || state::has_tree(model().state().index())) return {};
   const Others others = still_open();
   const unsigned all = 1u << std::min(others.size(), kMostOpen);
   for (int count = 1; count <= (thorough_ ? 1 : kMostUndone); ++count)
@@ -427,10 +427,10 @@ bool OrderSearch::belongs_before(const Op& op, const Others& later) {
 // Whether the other allocations that were decided after the first one in `later` would have their
 // recorded outcomes without those in `later`. `later` is in reverse order.
 bool OrderSearch::agree_without(const Others& later) {
-  if (later.back() == &placed_.back()) return true;
+  if (later.back() == &at_.placed.back()) return true;
   Trial trial(model().own_state());
   Others undone;
-  for (Placed& other : std::views::reverse(placed_)) {
+  for (Placed& other : std::views::reverse(at_.placed)) {
     if (other.can_undo && undo(other, trial)) undone.push_back(&other);
     if (&other == later.back()) break;
   }

@@ -50,8 +50,9 @@ class OrderSearch final : public Follow {
   OrderSearch(const state::Source& source, std::unique_ptr<allocator::Model> model,
               const Setup& setup, const TraceFacts& trace)
       : Follow(source, std::move(model), setup, trace),
-        frees_(this->model().policy().kernel.freed),
-        trials_left_(trials_before(trace)) {}
+        frees_(this->model().policy().kernel.freed) {
+    at_.trials_left = trials_before(trace);
+  }
 
   Status advance(const Op& op) override;
   Status end(const OpReader& ops) override;
@@ -65,25 +66,27 @@ class OrderSearch final : public Follow {
 
   // The order found so far. This run itself may have decided some allocations before it found their
   // places. A later Follow can use the order from the beginning.
-  [[nodiscard]] const Schedule& found() const { return found_; }
+  [[nodiscard]] const Schedule& found() const { return at_.found; }
   // Whether this run decided all allocations in the order that it found. A Follow in that order
   // then does the same again.
   [[nodiscard]] bool decides_in_found_order() const { return !reordered_; }
   [[nodiscard]] InputTable take_inputs() override {
     InputTable out = Follow::take_inputs();
-    out.schedule = found_;
+    out.schedule = at_.found;
     return out;
   }
   // Forgets the order found so far. For a run without an end, if nothing uses the order.
   void forget_order() {
-    found_ = {};
+    at_.found = {};
     progress_ = {};
     frees_.clear();
   }
   // Whether allocations are held until later operations show their place.
-  [[nodiscard]] bool holds() const { return !held_.empty(); }
-  [[nodiscard]] std::uint64_t trials_left() const { return trials_left_; }
-  [[nodiscard]] bool is_settled() const override { return Follow::is_settled() && found_.empty(); }
+  [[nodiscard]] bool holds() const { return !at_.held.empty(); }
+  [[nodiscard]] std::uint64_t trials_left() const { return at_.trials_left; }
+  [[nodiscard]] bool is_settled() const override {
+    return Follow::is_settled() && at_.found.empty();
+  }
 
  private:
   // A decided allocation. Allocations that are decided later may belong before it.
@@ -170,7 +173,6 @@ class OrderSearch final : public Follow {
   [[nodiscard]] bool agree_without(const Others& later);
   void remember(const Placed& placed, const Others& later);
 
-  Schedule found_;
   FreeOrder frees_;  // recorded order of frees, or the one found
   // A part of the commit in progress that was returned lately, and the decisions since then.
   struct Test {
@@ -179,14 +181,7 @@ class OrderSearch final : public Follow {
   };
   std::deque<Test> tests_;
   CommitProgress progress_;
-  bool reordered_ = false;      // an allocation or a free was moved after others
-  std::vector<Op> held_;        // allocations that wait for their place, in trace order
-  std::deque<Placed> placed_;   // recent allocations, in the order found
-  std::uint64_t now_ = 0;       // event number of the last operation
-  std::uint64_t moved_to_ = 0;  // event after which the last moved allocation takes effect
-  // Recorded: the commit in progress has returned the extents freed up to this event; 0: not known,
-  // or an allocation's place takes it into account already.
-  std::uint64_t returned_ = 0;
+  bool reordered_ = false;  // an allocation or a free was moved after others
   // A recent change of free space: an extent that became free (`freed`) because a commit returned
   // it or a preallocation was discarded, or an extent that an allocation took.
   struct Change {
@@ -194,9 +189,21 @@ class OrderSearch final : public Follow {
     state::FreedList::Entry extent;
     bool freed = false;
   };
-  std::deque<Change> changes_;
+  // What the search knows at one moment.
+  struct Moment {
+    Schedule found;
+    std::vector<Op> held;        // allocations that wait for their place, in trace order
+    std::deque<Placed> placed;   // recent allocations, in the order found
+    std::deque<Change> changes;  // the recent ones
+    std::uint64_t event = 0;     // number of the last operation's event
+    std::uint64_t moved_to = 0;  // event after which the last moved allocation takes effect
+    // Recorded: the commit in progress has returned the extents freed up to this event; 0: not
+    // known, or an allocation's place takes it into account already.
+    std::uint64_t returned = 0;
+    std::uint64_t trials_left = 0;  // how many trials the search may still make
+  };
+  Moment at_;
   std::uint64_t commit_began_ = 0;  // event number of the last commit_flushing
-  std::uint64_t trials_left_;       // how many trials the search may still make
   bool thorough_ = false;           // whether agrees() is thorough (would_agree)
   // How many times extents of the commit in progress may still be given back in trials.
   std::uint64_t entries_left_ = 0;
@@ -208,11 +215,7 @@ class OrderSearch final : public Follow {
     Mark mark;
     std::shared_ptr<allocator::Model> model;
     std::uint64_t cost = 0;  // of a copy, in operations that take as long
-    Schedule found;
-    std::vector<Op> held;
-    std::deque<Placed> placed;
-    std::deque<Change> changes;
-    std::uint64_t now = 0, moved_to = 0, returned = 0, trials_left = 0;
+    Moment at;
     // What the next repetition knows about the commit's progress.
     CommitProgress::Notes notes = {};
     std::vector<Op> ops = {};

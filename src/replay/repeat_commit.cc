@@ -36,24 +36,14 @@ void OrderSearch::begin_commit() {
   // it.
   const std::uint64_t cost =
       state.groups_loaded() +
-      (state.freed().entries().size() + file_facts().size() + found_.moves()) / 8;
+      (state.freed().entries().size() + file_facts().size() + at_.found.moves()) / 8;
   if (copies_left_ < kOpsPerCopy * cost) return;
   copies_left_ -= kOpsPerCopy * cost;
   if (!spare)
     spare = std::make_shared<allocator::Model>(source(), model().policy(), model().tunables());
   spare->copy_from(model());
   since_.from = spare;
-  commit_.reset(new Commit{.mark = mark(),
-                           .model = std::move(spare),
-                           .cost = cost,
-                           .found = found_,
-                           .held = held_,
-                           .placed = placed_,
-                           .changes = changes_,
-                           .now = now_,
-                           .moved_to = moved_to_,
-                           .returned = returned_,
-                           .trials_left = trials_left_});
+  commit_.reset(new Commit{.mark = mark(), .model = std::move(spare), .cost = cost, .at = at_});
   frees_.set_mark();
 }
 
@@ -87,14 +77,7 @@ void OrderSearch::keep_op(const Op& op) {
 void OrderSearch::return_to_begin() {
   return_to(commit_->mark);
   model().copy_from(*commit_->model);
-  found_ = commit_->found;
-  held_ = commit_->held;
-  placed_ = commit_->placed;
-  changes_ = commit_->changes;
-  now_ = commit_->now;
-  moved_to_ = commit_->moved_to;
-  returned_ = commit_->returned;
-  trials_left_ = commit_->trials_left;
+  at_ = commit_->at;
   since_.steps.clear();
   frees_.return_to_mark();
   progress_.forget_last();
@@ -114,13 +97,13 @@ bool OrderSearch::can_repeat(unsigned times) {
 Result<bool> OrderSearch::repeat_commit(std::uint64_t limit) {
   return_to_begin();
   const std::uint64_t trials = kTrialsPerOp * commit_->ops.size();
-  trials_left_ = std::min(trials_left_, trials);
+  at_.trials_left = std::min(at_.trials_left, trials);
   for (std::size_t done = 0; done < commit_->ops.size();) {
     E4R_CHECK(follow(commit_->ops[done++]));
     if (differing_in_commit() >= limit) return false;
     if (!std::exchange(has_new_doubt_, false) || !can_repeat(1)) continue;
     return_to_begin();
-    trials_left_ = std::min(trials_left_, trials);
+    at_.trials_left = std::min(at_.trials_left, trials);
     done = 0;
   }
   return true;
@@ -165,7 +148,7 @@ Status OrderSearch::end_commit() {
 // others merged.
 Status OrderSearch::use_earlier_progress() {
   if (before_.notes.empty() || before_.steps.empty() || !can_repeat(2)) return {};
-  Schedule found = commit_->found;
+  Schedule found = commit_->at.found;
   found.progress().set_last(before_.notes);
   state::FreedList plain(state::FreedMerging::parent), shaped(state::FreedMerging::parent);
   simulate_freed(CommitProgress(), plain);
@@ -184,10 +167,10 @@ Status OrderSearch::use_earlier_progress() {
   }
   if (replaced.empty()) return {};
   const Requests doubted = doubted_;
-  std::swap(commit_->found, found);
+  std::swap(commit_->at.found, found);
   E4R_TRY(const bool better, repeat_commit(differing_in_commit()));
   if (better) return {};
-  std::swap(commit_->found, found);
+  std::swap(commit_->at.found, found);
   for (const auto& [group, was] : replaced) freed.set_group(group, was);
   return restore_commit(doubted);
 }
