@@ -14,10 +14,11 @@ send_early 4
 client
 
 # held PID: whether the process waits in write-behind, or at the dirty limit. The kernel records each pause at the dirty
-# limit as an event, and no pause is longer than 0.2 s. Only kernels with write-behind read the stack: they have one CPU.
-# With several CPUs, User Mode Linux reads at random when it shows the stack of a task that runs, and KASAN reports that
-# (kernel/reports/um-stack).
-# let_go PID: whether the process waits no longer, or has ended.
+# limit as an event, and no pause is longer than 0.2 s. The stack is read only on kernels with write-behind, which have
+# one CPU. With several CPUs, User Mode Linux reads at random when it shows the stack of a task that runs, and KASAN
+# reports that (kernel/reports/um-stack).
+# let_go PID: whether the process waits there no longer. Without write-behind, this means that it exits (PF_EXITING). It
+# may still close its file, which can take until the network is back.
 if has_write_behind; then
     held() {
         grep -qs nfs_wait_for_room /proc/"$1"/task/*/stack
@@ -33,7 +34,9 @@ else
         grep -q -- "-$1 .* balance_dirty_pages: .* pause=[1-9]" "$TRACING/trace"
     }
     let_go() {
-        ! kill -0 "$1" 2>/dev/null # bash has taken the status of a process that has ended
+        local flags
+        read -r _ _ _ _ _ _ _ _ flags _ <"/proc/$1/stat" || return 0 # it has ended
+        [ $((flags & 4)) != 0 ]
     }
 fi
 
