@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,9 +14,24 @@
 
 #include "trace/event.h"
 #include "util/status.h"
-#include "watch/packed_events.h"
 
 namespace e4r::watch {
+
+// Successive events, packed into few bytes each.
+struct EventBlock {
+  // The largest number of events in a block. A block needs about a hundred bytes in addition to its
+  // events.
+  static constexpr std::size_t kMost = 1024;
+  std::vector<std::uint8_t> bytes;
+  std::uint64_t first = 0;  // the number of its first event, counted from 0
+  std::uint32_t events = 0;
+  [[nodiscard]] std::uint64_t end() const { return first + events; }
+};
+
+// Packs events into as many blocks as needed. `first` is the number of the first event.
+void pack_events(std::span<const trace::Event> events, std::uint64_t first,
+                 const std::function<void(EventBlock block)>& add);
+[[nodiscard]] Status unpack_events(const EventBlock& block, std::vector<trace::Event>& out);
 
 // The queue of events between the thread that reads them and the thread that follows the kernel.
 // Contains the events since a start image, packed. Thread-safe.

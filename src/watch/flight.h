@@ -17,7 +17,7 @@
 #include "replay/quiet_points.h"
 #include "trace/event.h"
 #include "util/output.h"
-#include "watch/packed_events.h"
+#include "watch/backlog.h"
 
 namespace e4r::watch {
 

@@ -17,7 +17,6 @@
 #include "watch/check.h"
 #include "watch/figures.h"
 #include "watch/flight.h"
-#include "watch/group_histogram.h"
 
 namespace e4r::watch {
 

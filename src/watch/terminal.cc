@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "watch/terminal.h"
+#include "watch/page.h"
 
 #define NCURSES_NOMACROS 1
 #include <curses.h>

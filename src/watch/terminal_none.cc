@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "watch/terminal.h"
+#include "watch/page.h"
 
 namespace e4r::watch {
 

@@ -21,7 +21,6 @@
 #include "watch/backlog.h"
 #include "watch/follower.h"
 #include "watch/incidents.h"
-#include "watch/when.h"
 
 namespace e4r::test {
 namespace {

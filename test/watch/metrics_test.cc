@@ -17,7 +17,6 @@
 
 #include "allocator/policy.h"
 #include "results/rows.h"
-#include "watch/exposition.h"
 
 namespace e4r::watch {
 namespace {

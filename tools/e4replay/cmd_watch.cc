@@ -18,7 +18,6 @@
 #include "util/units.h"
 #include "watch/document.h"
 #include "watch/names.h"
-#include "watch/shown_figures.h"
 #include "watch/watcher.h"
 
 namespace e4r::tools {

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "watch/metrics.h"
-#include "watch/metrics_file.h"
-#include "watch/metrics_server.h"
+#include "watch/metrics_output.h"
 
 namespace e4r::tools {
 

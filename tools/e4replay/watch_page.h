@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "e4replay/watch_metrics.h"
-#include "watch/shown_figures.h"
-#include "watch/terminal.h"
+#include "watch/document.h"
+#include "watch/page.h"
 #include "watch/watcher.h"
 
 namespace e4r::tools {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "watch/metrics_server.h"
+#include "watch/metrics_output.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -22,7 +22,6 @@
 #include "support/temp_dir.h"
 #include "util/fd.h"
 #include "util/file.h"
-#include "watch/metrics_file.h"
 
 namespace e4r::watch {
 namespace {
