@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "record/bpf/input.h"
+#include "record/bpf/messages.h"
 #include "trace/event.h"
 #include "util/status.h"
 

@@ -14,8 +14,8 @@
 
 #include "capture/image_parts.h"
 #include "capture/writer.h"
+#include "record/bpf_readers.h"
 #include "record/freeze.h"
-#include "record/input_reader.h"
 #include "record/kernel_files.h"
 #include "record/merger.h"
 #include "record/probes.h"

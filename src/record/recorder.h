@@ -10,8 +10,8 @@
 
 #include "capture/capture.h"
 #include "capture/writer.h"
+#include "record/bpf_readers.h"
 #include "record/freeze.h"
-#include "record/input_reader.h"
 #include "record/merger.h"
 #include "record/start.h"
 #include "record/tracer.h"

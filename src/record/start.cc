@@ -7,9 +7,9 @@
 #include <array>
 #include <utility>
 
+#include "record/bpf_readers.h"
 #include "record/freeze.h"
 #include "record/kernel_files.h"
-#include "record/memory_reader.h"
 #include "trace/event.h"
 
 namespace e4r::record {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <gtest/gtest.h>
 
-#include "record/input_reader.h"
+#include "record/bpf_readers.h"
 #include "record/merger.h"
 
 namespace e4r::record {

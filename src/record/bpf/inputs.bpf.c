@@ -11,7 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "input.h"
+#include "messages.h"
 
 #define OF_THE_KERNEL __attribute__((preserve_access_index))
 

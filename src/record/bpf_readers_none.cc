@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Replaces input_reader.cc and memory_reader.cc in builds without libbpf or clang.
-#include "record/input_reader.h"
-#include "record/memory_reader.h"
+// Replaces bpf_readers.cc in builds without libbpf or clang.
+#include "record/bpf_readers.h"
 
 namespace e4r::record {
 namespace {

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
-#include "record/bpf/input.h"
+#include "record/bpf/messages.h"
 #include "record/merger.h"
 #include "util/status.h"
 
@@ -27,5 +28,15 @@ class InputReader {
   // lost.
   [[nodiscard]] virtual Status read(const Sink& sink) = 0;
 };
+
+// Reads what the file system mounted at a directory holds only in memory: its preallocations and
+// the goals of its streams. Returns the text that captures store as start/memory
+// (docs/capture-format.md). Nothing may allocate meanwhile: freeze the file system.
+using ReadMemory = std::function<Result<std::string>(const std::string& mount_point)>;
+
+// Loads the BPF program that reads the memory (bpf/memory.bpf.c). `dev` is the file system's
+// device. The Error names what is missing: support in this build, permission, or a kernel (5.19 or
+// later) with BTF.
+[[nodiscard]] Result<ReadMemory> load_memory_reader(std::uint32_t dev);
 
 }  // namespace e4r::record
