@@ -6,7 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "hunt/case_capture.h"
+#include "hunt/trial.h"
 #include "json/text.h"
 #include "review/review.h"
 #include "review/words.h"

@@ -11,6 +11,7 @@
 #include "conformance/recording_decider.h"
 #include "hunt/candidate.h"
 #include "review/review.h"
+#include "util/output.h"
 #include "util/parallel.h"
 
 namespace e4r::hunt {
@@ -83,5 +84,16 @@ inline constexpr double kWorstScore = 1e6, kNoScore = -100;
 
 // The tunables of a side.
 [[nodiscard]] Result<allocator::Tunables> tunables_of(const Scene& scene, const review::Side& side);
+
+// The program and the command that made a capture.
+struct Maker {
+  std::string program;  // name and version
+  std::string command;
+};
+
+// Plays the scene under the policy of `side`, and writes its start image and its trace as a
+// capture. Returns the number of events.
+[[nodiscard]] Result<std::uint64_t> write_case(const Scene& scene, const review::Side& side,
+                                               const Maker& maker, const OutputName& output);
 
 }  // namespace e4r::hunt

@@ -12,8 +12,8 @@
 #include <future>
 #include <utility>
 
+#include "capture/capture.h"
 #include "capture/image_parts.h"
-#include "capture/writer.h"
 #include "record/bpf_readers.h"
 #include "record/freeze.h"
 #include "record/kernel_files.h"

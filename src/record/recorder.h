@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "capture/capture.h"
-#include "capture/writer.h"
 #include "record/bpf_readers.h"
 #include "record/freeze.h"
 #include "record/merger.h"

@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "capture/capture.h"
 #include "capture/image_parts.h"
-#include "capture/writer.h"
 #include "image/bitmaps.h"
 #include "trace/summary.h"
 #include "trace/writer.h"

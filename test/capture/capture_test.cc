@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "capture/container.h"
-#include "capture/writer.h"
 #include "support/temp_dir.h"
 
 namespace e4r::capture {

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "app/setups.h"
-#include "hunt/case_capture.h"
 #include "hunt/hunt.h"
 #include "hunt/images.h"
 #include "hunt/shrink.h"
+#include "hunt/trial.h"
 
 namespace e4r::hunt {
 namespace {

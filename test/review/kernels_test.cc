@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "app/setups.h"
-#include "hunt/case_capture.h"
+#include "hunt/trial.h"
 #include "review/words.h"
 #include "support/ext2_images.h"
 #include "support/temp_dir.h"

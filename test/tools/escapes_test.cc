@@ -9,7 +9,6 @@
 
 #include "capture/capture.h"
 #include "capture/image_parts.h"
-#include "capture/writer.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/temp_dir.h"

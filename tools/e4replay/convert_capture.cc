@@ -15,7 +15,6 @@
 #include "capture/anonymize.h"
 #include "capture/capture.h"
 #include "capture/image_parts.h"
-#include "capture/writer.h"
 #include "common/child.h"
 #include "common/command.h"
 #include "common/print_line.h"
