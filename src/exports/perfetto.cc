@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "exports/perfetto.h"
+#include "exports/decisions.h"
 
 #include <perfetto.pb.h>
 
 #include <algorithm>
 #include <unordered_map>
-
-#include "exports/decisions.h"
 
 namespace e4r::exports {
 namespace {

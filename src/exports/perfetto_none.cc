@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Replaces perfetto.cc in builds without protobuf.
-#include "exports/perfetto.h"
+#include "exports/decisions.h"
 
 namespace e4r::exports {
 

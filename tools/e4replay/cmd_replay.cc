@@ -11,7 +11,6 @@
 #include "e4replay/kernel_log.h"
 #include "e4replay/options.h"
 #include "exports/decisions.h"
-#include "exports/perfetto.h"
 #include "image/bitmaps.h"
 #include "replay/engine.h"
 #include "util/file.h"
