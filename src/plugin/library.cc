@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "plugin/library.h"
+#include "plugin/load.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Replaces library.cc in programs without shared libraries (E4R_STATIC).
-#include "plugin/library.h"
+#include "plugin/load.h"
 
 namespace e4r::plugin {
 

@@ -11,7 +11,6 @@
 #include <set>
 #include <sstream>
 
-#include "plugin/library.h"
 #include "util/file.h"
 
 namespace e4r::plugin {

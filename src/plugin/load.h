@@ -4,6 +4,7 @@
 #include <e4replay/plugin.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,5 +99,30 @@ struct Description {
 // directories, by directory and then by name.
 [[nodiscard]] std::string find_file(std::string_view name);
 [[nodiscard]] std::vector<std::string> files();
+
+// A shared library that the dynamic linker has opened. Closed by the destructor unless kept.
+class Library {
+ public:
+  // Errors, whose messages do not contain the path: the dynamic linker cannot open the file; this
+  // program has no dynamic linker.
+  [[nodiscard]] static Result<Library> open(const std::string& path);
+
+  // Null if the file has no such function.
+  template <class Function>
+  [[nodiscard]] Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(address_of(name));
+  }
+  void keep() { static_cast<void>(handle_.release()); }
+
+ private:
+  using Handle = std::unique_ptr<void, void (*)(void*)>;
+  explicit Library(Handle handle) : handle_(std::move(handle)) {}
+  [[nodiscard]] void* address_of(const char* name) const;
+
+  Handle handle_;
+};
+
+// Whether this program can open shared libraries at all.
+[[nodiscard]] bool opens_files();
 
 }  // namespace e4r::plugin

@@ -5,7 +5,6 @@
 #include "allocator/policy.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "plugin/library.h"
 #include "plugin/load.h"
 #include "util/file.h"
 #include "util/text.h"
