@@ -10,8 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "posted/extent_layout.h"
-#include "posted/group_layout.h"
+#include "posted/layouts.h"
 #include "state/buddy.h"
 #include "stats/free_extents.h"
 #include "util/units.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "posted/group_layout.h"
+#include "posted/layouts.h"
 
 #include <gtest/gtest.h>
 
