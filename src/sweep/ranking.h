@@ -135,4 +135,10 @@ struct Advice {
 [[nodiscard]] Status write_results(Store& store, const Plan& plan, const Figures& figures,
                                    const results::Row& metric);
 
+// A page about the finished points: the advice (ranking.h), plots of every figure over one and two
+// tunables, and a plot of the cost of searches against the number of pieces of files. The page
+// shows `metric` first.
+[[nodiscard]] std::string sweep_html(const Plan& plan, const Figures& figures,
+                                     const results::Row& metric);
+
 }  // namespace e4r::sweep

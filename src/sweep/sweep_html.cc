@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A sweep's page. The headline, the cards and the table need no script; report/html/sweep.js draws
 // the plots.
-#include "sweep/sweep_html.h"
+#include "sweep/ranking.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,6 @@
 
 #include "report/json_parts.h"
 #include "report/page.h"
-#include "sweep/ranking.h"
 #include "util/units.h"
 
 namespace e4r::sweep {

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sweep/sweep_html.h"
-
 namespace e4r::sweep {
 namespace {
 

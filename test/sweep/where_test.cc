@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sweep/where.h"
+#include "sweep/plan.h"
 
 #include <gtest/gtest.h>
 

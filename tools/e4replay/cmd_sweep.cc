@@ -12,7 +12,6 @@
 #include "plugin/load.h"
 #include "sweep/ranking.h"
 #include "sweep/store.h"
-#include "sweep/sweep_html.h"
 #include "sweep/sweeper.h"
 #include "util/file.h"
 #include "util/text.h"
