@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shrinker/reclaim.h"
+#include "shrinker/status_cache.h"
 #include "trace/event.h"
 #include "util/status.h"
 

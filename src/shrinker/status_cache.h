@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 
 #include "trace/event.h"
@@ -135,5 +137,27 @@ class StatusCache {
   std::uint64_t entries_ = 0, reclaimable_ = 0;
   bool by_use_ = false;
 };
+
+// The result of one call of the shrinker.
+struct ShrinkCall {
+  std::uint64_t visited = 0;    // entries visited
+  std::uint64_t reclaimed = 0;  // entries reclaimed
+  std::uint64_t inodes = 0;     // inodes whose trees were walked
+};
+
+// A way to choose the entries to reclaim.
+struct ReclaimModel {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;  // kernel version and function, or posting
+  bool by_use;              // needs StatusCache::order_by_use()
+  // Removes entries from the cache. `budget` is the shrinker's nr_to_scan.
+  ShrinkCall (*scan)(StatusCache& cache, std::uint64_t budget);
+};
+
+// All models. The first one models Linux 6.1.
+[[nodiscard]] std::span<const ReclaimModel> models();
+// Returns nullptr if no model has that name.
+[[nodiscard]] const ReclaimModel* find_model(std::string_view name);
 
 }  // namespace e4r::shrinker

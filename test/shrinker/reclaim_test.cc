@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "shrinker/reclaim.h"
+#include "shrinker/status_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include "record/recorder.h"
 #include "record/tracer.h"
 #include "results/rows.h"
-#include "shrinker/reclaim.h"
+#include "shrinker/status_cache.h"
 #include "sweep/ranking.h"
 #include "trace/inspection.h"
 #include "trace/trace.h"
