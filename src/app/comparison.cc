@@ -17,7 +17,7 @@
 #include "replay/engine.h"
 #include "replay/search_reasons.h"
 #include "replay/side_by_side.h"
-#include "report/fragmented.h"
+#include "report/replay_report.h"
 #include "util/rng.h"
 #include "util/units.h"
 

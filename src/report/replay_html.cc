@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/page.h"
 #include "report/replay_report.h"

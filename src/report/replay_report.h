@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "results/rows.h"
 #include "trace/summary.h"
 
+// The files with the most extents (replay --files).
 namespace e4r::report {
 
 // The recorded kernel's own results, as figures of a run. The replay took over each recorded
@@ -233,5 +236,17 @@ struct AgreementRow {
 
 // Returns a table of the figures of many writers, for all policies; empty if the report has none.
 [[nodiscard]] std::string writers_text(const ReplayReport& report);
+
+// The files with the most extents (replay --files).
+
+// Returns up to `count` files. `columns`: the files of each column, ordered by inode.
+[[nodiscard]] FragmentedFiles most_fragmented(
+    std::span<const std::vector<stats::FilePieces>> columns, std::size_t count);
+
+// The list as a table for a terminal, as an array for the JSON document, and as a table for the
+// page. Each is empty if the list was not requested.
+[[nodiscard]] std::string fragmented_text(const ReplayReport& report);
+[[nodiscard]] boost::json::array fragmented_json(const ReplayReport& report);
+[[nodiscard]] std::string fragmented_html(const ReplayReport& report);
 
 }  // namespace e4r::report

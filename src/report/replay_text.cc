@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "replay/checkpoint.h"
-#include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"

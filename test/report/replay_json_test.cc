@@ -3,7 +3,6 @@
 
 #include <boost/json.hpp>
 
-#include "report/fragmented.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
 
