@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "results/space_rows.h"
+#include "results/table.h"
 
 #include <fmt/format.h>
 
 #include <string>
 
-#include "results/table_parts.h"
 #include "util/units.h"
 
 namespace e4r::results {

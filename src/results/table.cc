@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "age/workload.h"
-#include "results/space_rows.h"
-#include "results/table_parts.h"
 #include "util/units.h"
 
 namespace e4r::results {
