@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "age/block_set.h"
 #include "age/extent_tree.h"
 #include "age/workload.h"
 #include "allocator/decider.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "age/block_set.h"
+#include "age/extent_tree.h"
 #include "age/workload.h"
 #include "util/rng.h"
 

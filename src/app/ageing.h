@@ -13,12 +13,39 @@
 #include "age/profile.h"
 #include "age/workload.h"
 #include "allocator/decider.h"
+#include "allocator/tunables.h"
 #include "app/inputs.h"
 #include "image/image.h"
 #include "results/outcome.h"
+#include "state/fs_state.h"
 
 // The use case of `e4replay age`: writes and removes files until a file system has aged.
 namespace e4r::app {
+
+// An existing file system on which a command lets simulated programs write.
+struct StartImage {
+  OpenedImage opened;
+  state::Source source;
+};
+
+// Opens an image, a block device or a capture's start image, read only. Fails like open_image(),
+// and like ageing on a file system that ageing does not support.
+[[nodiscard]] Result<StartImage> open_start(const std::string& name, image::OpenOptions options,
+                                            const Listener& listener);
+
+// Applies the tunables of `file`, or if that is empty, of the capture that holds the image. Returns
+// their source, or an empty string if there are none.
+[[nodiscard]] Result<std::string> take_start_tunables(const std::string& file,
+                                                      const OpenedImage& opened,
+                                                      allocator::Tunables& tunables);
+
+// Free inodes that files can use, at most `most`, in ascending order.
+[[nodiscard]] Result<std::vector<std::uint32_t>> free_inodes(const image::Image& image,
+                                                             std::uint64_t most);
+// Orders free inodes so that consecutive ones are in different flex groups.
+[[nodiscard]] std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& free,
+                                                const image::SuperblockInfo& superblock,
+                                                const Geometry& geometry);
 
 struct AgeingOptions {
   age::Profile profile;
@@ -29,8 +56,8 @@ struct AgeingOptions {
   age::Writing writing = age::Writing::delayed;
   std::uint32_t pid = 0;              // the writer's pid
   std::vector<std::uint32_t> inodes;  // inodes for the files; empty: inodes spread over the disk
-  // Operations to perform (age/listed.h), and their source. If set, profile, age and seed are
-  // ignored, and ageing continues with the next operation after a request that found no space.
+  // Operations to perform (age::ListedWorkload), and their source. If set, profile, age and seed
+  // are ignored, and ageing continues with the next operation after a request that found no space.
   std::optional<std::string> operations;
   std::string operations_from;
 };

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/run_spec.h"
+#include "app/setups.h"
 #include "report/replay_report.h"
 #include "results/rows.h"
 #include "util/status.h"

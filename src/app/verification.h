@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/inputs.h"
-#include "app/run_spec.h"
+#include "app/setups.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
 

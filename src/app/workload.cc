@@ -10,7 +10,6 @@
 #include "age/punch.h"
 #include "app/ageing.h"
 #include "app/setups.h"
-#include "app/start.h"
 #include "conformance/recording_decider.h"
 #include "guest/guest.h"
 #include "guest/kernel_file.h"

@@ -8,7 +8,6 @@
 #include "age/profile.h"
 #include "allocator/policy.h"
 #include "app/ageing.h"
-#include "app/start.h"
 #include "image/bitmaps.h"
 #include "replay/load.h"
 #include "state/buddy.h"

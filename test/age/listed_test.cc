@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "age/listed.h"
+#include "age/workload.h"
 
 #include <gtest/gtest.h>
 

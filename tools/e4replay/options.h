@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/inputs.h"
-#include "app/run_spec.h"
+#include "app/setups.h"
 #include "common/completion.h"
 #include "review/review.h"
 #include "util/output.h"
