@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests when the work is left to mke2fs or tune2fs, and which options these programs then get.
 // e2fsprogs/test/both runs the real programs.
-#include "lazyinit/native.h"
+#include "lazyinit/mkfs_options.h"
 
 #include <gtest/gtest.h>
 

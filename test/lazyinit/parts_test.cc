@@ -7,8 +7,8 @@
 
 #include "lazyinit/layered_targets.h"
 #include "lazyinit/recording_target.h"
-#include "lazyinit/throttle.h"
 #include "lazyinit/verify.h"
+#include "lazyinit/zeroer.h"
 #include "support/temp_dir.h"
 #include "util/rng.h"
 

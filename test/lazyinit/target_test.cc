@@ -14,7 +14,6 @@
 #include <optional>
 #include <thread>
 
-#include "lazyinit/file_target.h"
 #include "lazyinit/loop_device.h"
 #include "support/raw_file.h"
 #include "support/temp_dir.h"

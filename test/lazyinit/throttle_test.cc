@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests how a throttle keeps its pace, with a clock that advances only by sleeping.
-#include "lazyinit/throttle.h"
+#include "lazyinit/zeroer.h"
 
 #include <gtest/gtest.h>
 

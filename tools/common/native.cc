@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/child.h"
-#include "lazyinit/native.h"
+#include "lazyinit/mkfs_options.h"
 #include "util/fd.h"
 
 namespace e4r::tools {

@@ -21,7 +21,7 @@
 #include "lazyinit/in_use.h"
 #include "lazyinit/layered_targets.h"
 #include "lazyinit/mkfs.h"
-#include "lazyinit/native.h"
+#include "lazyinit/mkfs_options.h"
 #include "lazyinit/place.h"
 #include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/rehearsal.h"
