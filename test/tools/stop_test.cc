@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests the effects of signals on files.
-#include "common/stop.h"
+#include "common/run.h"
 
 #include <gtest/gtest.h>
 

@@ -69,23 +69,4 @@ using ValueOf = ValueCompletion (*)(std::string_view placeholder);
 // The completion script for a shell ("bash", "zsh" or "fish"). Fails for any other shell.
 [[nodiscard]] Result<std::string> script(std::string_view shell, const Node& program);
 
-// The script for one shell.
-[[nodiscard]] std::string bash_script(const Node& program);
-[[nodiscard]] std::string zsh_script(const Node& program);
-[[nodiscard]] std::string fish_script(const Node& program);
-
-// Converts a name such as "tune2fs-lazy" to a part of a function name.
-[[nodiscard]] std::string identifier(std::string_view name);
-// `text` with every `from` replaced by `to`.
-[[nodiscard]] std::string replace_all(std::string_view text, std::string_view from,
-                                      std::string_view to);
-
-// The distinct sets of words. Shell scripts get a function for each of them.
-struct WordSets {
-  std::vector<const ValueCompletion*> sets;
-  // The 1-based index of `value` in `sets`, or 0 if `value` has no words.
-  [[nodiscard]] std::size_t number_of(const ValueCompletion& value) const;
-};
-[[nodiscard]] WordSets word_sets(const Node& program);
-
 }  // namespace e4r::tools::completion

@@ -9,7 +9,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "e4replay/convert_capture.h"
-#include "e4replay/kernel_log.h"
+#include "e4replay/options.h"
 #include "image/bitmaps.h"
 #include "report/aged.h"
 #include "util/file.h"

@@ -3,10 +3,9 @@
 
 #include "common/command.h"
 #include "common/print_line.h"
-#include "common/stop.h"
+#include "common/run.h"
 #include "common/version.h"
 #include "e4replay/convert_capture.h"
-#include "e4replay/kernel_log.h"
 #include "e4replay/options.h"
 #include "guest/kernel_file.h"
 #include "hunt/hunt.h"

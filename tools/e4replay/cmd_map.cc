@@ -11,7 +11,7 @@
 
 #include "app/inputs.h"
 #include "common/command.h"
-#include "common/stop.h"
+#include "common/run.h"
 #include "report/space_picture.h"
 #include "util/file.h"
 #include "util/units.h"

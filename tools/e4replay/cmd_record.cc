@@ -12,7 +12,7 @@
 #include "common/child.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "common/stop.h"
+#include "common/run.h"
 #include "record/recorder.h"
 #include "record/tracer.h"
 #include "util/progress.h"

@@ -8,7 +8,6 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
-#include "e4replay/kernel_log.h"
 #include "e4replay/options.h"
 #include "exports/decisions.h"
 #include "image/bitmaps.h"

@@ -8,7 +8,6 @@
 #include "common/print_line.h"
 #include "common/version.h"
 #include "e4replay/convert_capture.h"
-#include "e4replay/kernel_log.h"
 #include "e4replay/options.h"
 #include "review/review.h"
 #include "review/words.h"

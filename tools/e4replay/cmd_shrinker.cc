@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "e4replay/cmd_shrinker.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +7,10 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value_from.hpp>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "app/inputs.h"
 #include "common/command.h"
@@ -19,16 +20,27 @@
 #include "replay/agreement.h"
 #include "report/json_parts.h"
 #include "results/rows.h"
+#include "shrinker/replay.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_shrinker {
 namespace {
 
 using shrinker::CacheAgreement;
 using shrinker::Compared;
 using shrinker::ReclaimOutcome;
+
+// The report of `e4replay shrinker`: how closely the model of the recorded kernel agrees with the
+// recording, and the outcome of each model.
+struct ShrinkerReport {
+  std::string trace;
+  std::vector<std::string> not_understood;  // parts of the trace that were skipped, one line each
+  shrinker::Replay recorded;
+  std::vector<shrinker::ReclaimOutcome> runs;
+};
 
 results::Value ratio(std::uint64_t of, std::uint64_t to) {
   if (to == 0) return std::monostate();
@@ -114,6 +126,15 @@ boost::json::object json_of(const ReclaimOutcome& outcome) {
   return out;
 }
 
+// The share of the recorded calls in which the model agrees with the recording, or the share of
+// such lookups, whichever is smaller. Empty if there are no calls. There are about a thousand
+// lookups for each call, so a common share would hide a wrong model.
+std::optional<double> percent_same(const CacheAgreement& agreement) {
+  const auto calls = agreement.scans.percent();
+  if (!calls) return std::nullopt;
+  return std::min(*calls, agreement.lookups.percent().value_or(100));
+}
+
 boost::json::object agreement_json(const shrinker::Replay& recorded) {
   const CacheAgreement& a = recorded.agreement;
   const auto percent = percent_same(a);
@@ -125,14 +146,6 @@ boost::json::object agreement_json(const shrinker::Replay& recorded) {
           {"unseen", a.unseen},
           {"first_difference",
            a.first.empty() ? boost::json::value(nullptr) : boost::json::value(a.first)}};
-}
-
-}  // namespace
-
-std::optional<double> percent_same(const CacheAgreement& agreement) {
-  const auto calls = agreement.scans.percent();
-  if (!calls) return std::nullopt;
-  return std::min(*calls, agreement.lookups.percent().value_or(100));
 }
 
 std::string shrinker_text(const ShrinkerReport& report) {
@@ -166,9 +179,6 @@ std::string shrinker_json(const ShrinkerReport& report) {
       {"runs", runs}};
   return json_text({{"schema", "e4replay-shrinker/1"}, {"shrinker", shrinker}});
 }
-
-namespace cmd_shrinker {
-namespace {
 
 std::string known_models() {
   std::string out;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "e4replay/cmd_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "app/inputs.h"
@@ -29,6 +28,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_trace {
 namespace {
 
 using namespace trace;
@@ -113,8 +113,7 @@ void device_lines(Lines& lines, const Inspection& info) {
               d.dev == info.device && info.summary.devices.size() > 1 ? " (shown below)" : "");
 }
 
-}  // namespace
-
+// The text of `e4replay trace info` about a trace.
 std::string info_text(const Inspection& info) {
   const TraceSummary& s = info.summary;
   Lines lines;
@@ -142,6 +141,7 @@ std::string info_text(const Inspection& info) {
   return lines.take();
 }
 
+// The value of "trace" in the JSON of schema e4replay-trace-info/1.
 boost::json::object info_json(const Inspection& info) {
   const TraceSummary& s = info.summary;
   boost::json::object events, unknown;
@@ -183,9 +183,6 @@ boost::json::object info_json(const Inspection& info) {
           {"obstacles", strings(info.obstacles)},
           {"remarks", strings(info.remarks)}};
 }
-
-namespace cmd_trace {
-namespace {
 
 // The options of every subcommand that reads a trace.
 struct TraceInput {
@@ -418,10 +415,13 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }  // namespace
 }  // namespace cmd_trace
 
-const Command kTraceCommand = {"trace", "look at traces, convert and cut them",
-                               "  e4replay trace info run.trace.zst\n"
-                               "  e4replay trace convert run.trace.zst run.e4t\n"
-                               "  e4replay trace cut run.e4t begin.e4t --first 1000\n",
-                               cmd_trace::declare};
+const Command& trace_command() {
+  static const Command kCommand = {"trace", "look at traces, convert and cut them",
+                                   "  e4replay trace info run.trace.zst\n"
+                                   "  e4replay trace convert run.trace.zst run.e4t\n"
+                                   "  e4replay trace cut run.e4t begin.e4t --first 1000\n",
+                                   cmd_trace::declare};
+  return kCommand;
+}
 
 }  // namespace e4r::tools

@@ -6,7 +6,6 @@
 #include "app/verification.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "e4replay/kernel_log.h"
 #include "e4replay/options.h"
 #include "util/file.h"
 

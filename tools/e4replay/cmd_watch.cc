@@ -2,22 +2,33 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "common/stop.h"
-#include "e4replay/watch_metrics.h"
-#include "e4replay/watch_page.h"
+#include "common/run.h"
 #include "json/text.h"
+#include "util/file.h"
 #include "util/units.h"
 #include "watch/document.h"
+#include "watch/metrics.h"
+#include "watch/metrics_output.h"
 #include "watch/names.h"
+#include "watch/page.h"
 #include "watch/watcher.h"
 
 namespace e4r::tools {
@@ -147,6 +158,175 @@ class Screen {
   watch::LiveNames names_;
 };
 
+// The destinations of a watch's metrics: a file, a port, both, or none.
+class WatchMetrics {
+ public:
+  // If `file` is empty, no file is written. The Error says which of the two could not be opened.
+  [[nodiscard]] static Result<std::unique_ptr<WatchMetrics>> open(
+      const std::string& file, const std::optional<watch::ListenAddress>& listen);
+
+  // Publishes the report's figures. Adds new problems to the report's notes.
+  void take(watch::Report& report);
+  // Publishes the last report, which says that the file system is no longer followed.
+  void end(watch::Report& report);
+
+ private:
+  void show(const watch::Report& report);
+
+  watch::Metrics metrics_{E4R_VERSION};
+  std::unique_ptr<watch::MetricsFile> file_;
+  std::unique_ptr<watch::MetricsServer> server_;
+};
+
+Result<std::unique_ptr<WatchMetrics>> WatchMetrics::open(
+    const std::string& file, const std::optional<watch::ListenAddress>& listen) {
+  auto out = std::make_unique<WatchMetrics>();
+  if (!file.empty()) {
+    E4R_TRY(out->file_, watch::MetricsFile::open(file));
+  }
+  if (listen) {
+    E4R_TRY(out->server_, watch::MetricsServer::open(*listen));
+  }
+  return out;
+}
+
+void WatchMetrics::take(watch::Report& report) {
+  show(report);
+  if (file_ == nullptr) return;
+  if (const auto failure = file_->take_error()) report.notes.push_back("metrics: " + *failure);
+}
+
+void WatchMetrics::end(watch::Report& report) {
+  watch::Report last = report;
+  last.is_over = true;
+  show(last);
+}
+
+void WatchMetrics::show(const watch::Report& report) {
+  if (file_ == nullptr && server_ == nullptr) return;
+  metrics_.add(report);
+  const std::vector<watch::MetricFamily> families = metrics_.families();
+  std::string text = exposition(families, watch::Exposition::prometheus);
+  if (server_ != nullptr)
+    server_->show({text, exposition(families, watch::Exposition::openmetrics)});
+  if (file_ != nullptr) file_->write(std::move(text));
+}
+
+// The full-screen page. It runs until the user quits, `stop` is set, the file system is unmounted,
+// or the time is up. Afterwards, prints the page's notes again, as warnings.
+class WatchPage {
+ public:
+  WatchPage(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> terminal,
+            WatchMetrics& metrics, const watch::ShownFigures& figures)
+      : watcher_(watcher), terminal_(std::move(terminal)), metrics_(metrics) {
+    view_.figures = figures;
+    view_.ascii = !terminal_->speaks_utf8();
+  }
+
+  // If `most` is 0, the time is unlimited.
+  Status run(const std::atomic<bool>& stop, milliseconds every, milliseconds most) {
+    constexpr milliseconds kTick{50};
+    const Clock::time_point began = Clock::now();
+    Clock::time_point next = began;
+    std::atomic<bool>& capture = wanted_by_signal();
+    while (!stop && !ends_ && !watcher_.is_over()) {
+      if (capture.exchange(false)) watcher_.want_capture("SIGUSR1");
+      if (const int key = terminal_->key(kTick); key != 0) {
+        on_key(key);
+        draw();
+      }
+      E4R_CHECK(watcher_.pump());
+      const Clock::time_point now = Clock::now();
+      if (most.count() != 0 && now - began >= most) break;
+      if (now < next) continue;
+      next = std::max(next + every, now);
+      take(watcher_.report());
+      draw();
+    }
+    watch::Report last = watcher_.finish();
+    metrics_.end(last);
+    keep_notes(last);
+    terminal_.reset();
+    for (const std::string& note : notes_) warn(note);
+    return {};
+  }
+
+ private:
+  void take(watch::Report report) {
+    metrics_.take(report);
+    keep_notes(report);
+    if (view_.frozen) return;
+    report_ = std::move(report);
+    names_.set_place(report_);
+  }
+
+  void keep_notes(const watch::Report& report) {
+    constexpr std::size_t kMost = 100;
+    for (const std::string& note : report.notes) {
+      notes_.push_back(fmt::format("{}: {}", report.time, note));
+      if (notes_.size() > kMost) notes_.pop_front();
+      view_.message = notes_.back();
+    }
+  }
+
+  void on_key(int key) {
+    if (view_.choosing && !view_.help) return watch::on_list_key(view_, key);
+    switch (key) {
+      case 'q':
+        ends_ = true;
+        break;
+      case '?':
+      case 'h':
+        view_.help = !view_.help;
+        break;
+      case 'o':
+        view_.choosing = true;
+        view_.help = false;
+        break;
+      case 's':
+        view_.sort = watch::next(view_.sort);
+        break;
+      case 'f':
+        view_.frozen = !view_.frozen;
+        break;
+      case 'c':
+        watcher_.want_capture("key c");
+        break;
+      case 'w':
+        save();
+        break;
+      default:  // another key, or a resize
+        break;
+    }
+  }
+
+  void save() {
+    const std::time_t now = std::time(nullptr);
+    std::array<char, 64> name = {};
+    std::strftime(name.data(), name.size(), "e4replay-watch-%Y%m%d-%H%M%S.json",
+                  std::localtime(&now));
+    names_.look_up(report_);
+    const Status status =
+        write_output(json_text(watch::report_json(report_, &names_)), name.data());
+    view_.message = status.ok() ? fmt::format("wrote {}", name.data()) : status.error().message;
+  }
+
+  void draw() {
+    view_.columns = terminal_->columns();
+    view_.rows = terminal_->rows();
+    terminal_->show(watch::page_lines(report_, view_, names_));
+  }
+
+  watch::Watcher& watcher_;
+  std::unique_ptr<watch::Terminal> terminal_;
+  WatchMetrics& metrics_;
+  watch::PageView view_;
+  watch::Report report_;
+  watch::LiveNames names_;
+  std::deque<std::string> notes_;
+  bool ends_ = false;
+};
+
 bool has_figures(const watch::Report& report) {
   return report.picture && !report.picture->columns.empty() &&
          report.picture->columns.front().of(watch::Window::start);
@@ -162,13 +342,6 @@ std::unique_ptr<watch::Terminal> open_page(const Options& options) {
   return nullptr;
 }
 
-Result<int> run_page(watch::Watcher& watcher, std::unique_ptr<watch::Terminal> page,
-                     WatchMetrics& metrics, const std::atomic<bool>& stop, const Options& options) {
-  E4R_CHECK(run_watch_page(watcher, std::move(page), metrics, options.figures, stop, options.every,
-                           options.most));
-  return kDone;
-}
-
 Result<int> run(const Options& options) {
   constexpr milliseconds kTick{50};
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
@@ -179,8 +352,11 @@ Result<int> run(const Options& options) {
   // Raises the priority, because the reader of the buffers must not wait for the processes that
   // fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
-  if (auto page = open_page(options))
-    return run_page(*watcher, std::move(page), *metrics, stop, options);
+  if (auto page = open_page(options)) {
+    E4R_CHECK(WatchPage(*watcher, std::move(page), *metrics, options.figures)
+                  .run(stop, options.every, options.most));
+    return kDone;
+  }
   Screen screen(options.json, options.figures);
   const Clock::time_point began = Clock::now();
   Clock::time_point next = began + options.every;

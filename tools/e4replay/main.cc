@@ -2,9 +2,8 @@
 #include <array>
 
 #include "common/command.h"
-#include "common/guarded.h"
+#include "common/run.h"
 #include "common/version.h"
-#include "e4replay/cmd_trace.h"
 #include "e4replay/options.h"
 
 namespace e4r::tools {
@@ -23,6 +22,7 @@ const Command& replay_command();
 const Command& review_command();
 const Command& shrinker_command();
 const Command& sweep_command();
+const Command& trace_command();
 const Command& verify_command();
 const Command& watch_command();
 
@@ -34,7 +34,7 @@ std::span<const Command> commands() {
       replay_command(), verify_command(),   review_command(), record_command(),
       watch_command(),  sweep_command(),    hunt_command(),   kernel_command(),
       info_command(),   freefrag_command(), map_command(),    image_command(),
-      kTraceCommand,    policies_command(), age_command(),    shrinker_command(),
+      trace_command(),  policies_command(), age_command(),    shrinker_command(),
   };
   return kTable;
 }

@@ -13,6 +13,7 @@
 #include "common/command.h"
 #include "common/command_line.h"
 #include "common/print_line.h"
+#include "guest/guest.h"
 #include "record/recorder.h"
 #include "record/tracer.h"
 #include "results/rows.h"
@@ -20,6 +21,7 @@
 #include "sweep/ranking.h"
 #include "trace/inspection.h"
 #include "trace/trace.h"
+#include "util/file.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -319,6 +321,29 @@ Status choose_sides(const SideArguments& options, review::Side& base, review::Si
 void declare_side_reads(const review::Side& base, const review::Side& with, Outputs& outputs) {
   const allocator::Policy* const policies[] = {base.policy, with.policy};
   app::declare_reads(policies, outputs);
+}
+
+void declare_kernel_log(CommandLine& app, std::string& file) {
+  app.add_option("--kernel-log", file,
+                 "write what kernel:FILE printed, with warnings and backtraces")
+      .type_name("FILE");
+}
+
+Result<int> with_kernel_log(const std::string& file, const std::function<Result<int>()>& run) {
+  if (file.empty()) return run();
+  guest::keep_consoles();
+  Result<int> done = run();
+  const std::string consoles = guest::kept_consoles();
+  if (!consoles.empty()) {
+    const Status written = write_output(consoles, file);
+    if (!written.ok() && !done.ok())
+      warn(written.error().message);
+    else
+      E4R_CHECK(written);
+  } else if (done.ok()) {
+    warn("--kernel-log: no kernel was started, so " + file + " was not written");
+  }
+  return done;
 }
 
 }  // namespace e4r::tools

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "app/inputs.h"
 #include "app/setups.h"
+#include "common/command_line.h"
 #include "common/completion.h"
 #include "review/review.h"
 #include "util/output.h"
@@ -35,8 +37,6 @@ namespace e4r::tools {
 [[nodiscard]] Result<std::vector<std::string>> captures_in(const std::string& directory);
 
 // The options that `replay` and `verify` have in common.
-
-class CommandLine;
 
 struct InputArguments {
   app::InputOptions open;            // the files to open
@@ -69,8 +69,6 @@ void declare_fail_if(CommandLine& app, std::vector<std::string>& conditions);
 
 // The options by which `review` and `hunt` name the two policies that they compare.
 
-class CommandLine;
-
 struct SideArguments {
   std::string base, with;                            // policies
   std::vector<std::string> settings, with_settings;  // for both policies; for --with only
@@ -87,5 +85,16 @@ void declare_side_settings(CommandLine& app, SideArguments& options);
 
 // Declares the files from which the two policies are read.
 void declare_side_reads(const review::Side& base, const review::Side& with, Outputs& outputs);
+
+// The option --kernel-log of commands that take policies. It saves the console output of policies
+// that are kernels.
+
+void declare_kernel_log(CommandLine& app, std::string& file);
+
+// Runs the command, then writes to the file everything that its kernels printed, even if the
+// command failed. If `file` is empty, nothing is kept. The command itself refuses a file that it
+// cannot write (Outputs).
+[[nodiscard]] Result<int> with_kernel_log(const std::string& file,
+                                          const std::function<Result<int>()>& run);
 
 }  // namespace e4r::tools

@@ -14,16 +14,16 @@
 
 #include "common/child.h"
 #include "common/command.h"
-#include "common/guarded.h"
+#include "common/completion.h"
 #include "common/native.h"
 #include "common/print_line.h"
+#include "common/run.h"
 #include "common/version.h"
 #include "lazyinit/in_use.h"
 #include "lazyinit/layered_targets.h"
 #include "lazyinit/mkfs.h"
 #include "lazyinit/mkfs_options.h"
 #include "lazyinit/place.h"
-#include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/rehearsal.h"
 #include "util/progress.h"
 #include "util/units.h"
@@ -31,6 +31,7 @@
 namespace e4r::tools {
 namespace {
 
+using completion::ValueCompletion;
 using lazyinit::MkfsOptions;
 using lazyinit::MkfsOutcome;
 using lazyinit::TableInit;
@@ -218,6 +219,60 @@ Result<int> after_native(const std::string& mke2fs, const MkfsOptions& options,
     if (done != kDone) return done;
   }
   return judge_mke2fs(mke2fs, options);
+}
+
+// Returns how to complete the value of mke2fs's own option `letter`: with files, or with file
+// system types.
+ValueCompletion value_of(char letter) {
+  ValueCompletion out;
+  switch (letter) {
+    case 'E':
+    case 'R':  // the old name of -E
+      out = {ValueCompletion::Kind::words, {}, true};
+      for (const std::string& key : lazyinit::mkfs_keys()) out.words.push_back({key});
+      break;
+    case 't':
+      out = {ValueCompletion::Kind::words, {{"ext2"}, {"ext3"}, {"ext4"}}};
+      break;
+    case 'd':
+    case 'l':
+    case 'z':
+      out = {ValueCompletion::Kind::file};
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+completion::Option flag(std::string name, std::string meaning) {
+  completion::Option out;
+  out.names = {std::move(name)};
+  out.meaning = std::move(meaning);
+  return out;
+}
+
+// The options of the command line, for completion: mke2fs's letters, and our keys of -E.
+completion::Node mkfs_options_node() {
+  completion::Node out;
+  out.name = "mke2fs-lazy";
+  out.options = {flag("--help", "list the options in addition to mke2fs's"),
+                 flag("--version", "version and commit")};
+  const std::string_view letters = lazyinit::mkfs_letters();
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    if (letters[i] == ':') continue;
+    completion::Option option =
+        flag(std::string("-") + letters[i],
+             letters[i] == 'E' ? "extended options, mke2fs's and ours" : "as in mke2fs(8)");
+    if (i + 1 < letters.size() && letters[i + 1] == ':') {
+      option.takes = completion::Option::Takes::value;
+      option.placeholder = "VALUE";
+      option.value = value_of(letters[i]);
+    }
+    out.options.push_back(std::move(option));
+  }
+  out.operands = {{"DEVICE", {ValueCompletion::Kind::file}}, {"SIZE", {}}};
+  return out;
 }
 
 int print_completion(const std::string& shell) {

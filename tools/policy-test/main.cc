@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/command.h"
-#include "common/guarded.h"
 #include "common/print_line.h"
+#include "common/run.h"
 #include "common/version.h"
 #include "conformance/checks.h"
 #include "plugin/load.h"

@@ -3,7 +3,7 @@
 
 #include "common/command.h"
 #include "common/print_line.h"
-#include "common/stop.h"
+#include "common/run.h"
 #include "lazyinit/features.h"
 #include "lazyinit/verify.h"
 #include "tune2fs-lazy/session.h"

@@ -9,8 +9,8 @@
 #include "lazyinit/verify.h"
 #include "lazyinit/zeroer.h"
 #include "tune2fs-lazy/mounted.h"
-#include "tune2fs-lazy/native.h"
 #include "tune2fs-lazy/session.h"
+#include "tune2fs-lazy/tune2fs.h"
 #include "util/parallel.h"
 #include "util/units.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/command.h"
-#include "common/guarded.h"
+#include "common/run.h"
 
 namespace e4r::tools {
 

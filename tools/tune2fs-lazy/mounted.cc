@@ -5,7 +5,7 @@
 
 #include "common/command.h"
 #include "common/print_line.h"
-#include "common/stop.h"
+#include "common/run.h"
 #include "lazyinit/in_use.h"
 #include "tune2fs-lazy/session.h"
 #include "util/progress.h"

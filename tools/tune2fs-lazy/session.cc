@@ -6,7 +6,7 @@
 
 #include "common/command.h"
 #include "common/print_line.h"
-#include "common/stop.h"
+#include "common/run.h"
 #include "lazyinit/in_use.h"
 #include "lazyinit/layered_targets.h"
 #include "lazyinit/place.h"

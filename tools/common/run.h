@@ -3,7 +3,15 @@
 
 #include <atomic>
 
+// How every program runs, and how it ends.
 namespace e4r::tools {
+
+// Runs the body of main. An exception (out of memory, a failing stream) becomes one line on stderr.
+// Closed standard streams are opened on /dev/null. Otherwise an image could get such a descriptor,
+// and output would overwrite it. A signal that ends the program first removes unfinished files. If
+// output could not be written, prints an error and turns success into failure.
+[[nodiscard]] int run_guarded(const char* name, int (*body)(int argc, char** argv), int argc,
+                              char** argv);
 
 // After this call, a signal that ends the program first removes unfinished files
 // (util/output.h). Ignored signals stay ignored.
