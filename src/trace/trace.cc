@@ -3,10 +3,9 @@
 
 #include "trace/bytes.h"
 #include "trace/dat/header.h"
-#include "trace/dat/reader.h"
 #include "trace/e4t/file.h"
 #include "trace/inspection.h"
-#include "trace/text/reader.h"
+#include "trace/readers.h"
 #include "trace/text/scan.h"
 #include "util/units.h"
 

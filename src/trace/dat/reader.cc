@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "trace/dat/reader.h"
+#include "trace/readers.h"
 
 #include <algorithm>
 #include <bit>

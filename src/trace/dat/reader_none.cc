@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Replaces reader.cc in builds without libtraceevent.
-#include "trace/dat/reader.h"
+#include "trace/readers.h"
 
 namespace e4r::trace::dat {
 

@@ -8,6 +8,7 @@
 #include "trace/bytes.h"
 #include "trace/trace.h"
 
+// The readers of traces that other programs write. open_trace() chooses one of them.
 namespace e4r::trace {
 
 // Detects the text format by the first bytes of a trace. Returns unknown if no format matches.
@@ -21,5 +22,16 @@ namespace e4r::trace {
 // needs. Returns a message that names the format and what to use instead; empty for all other
 // files.
 [[nodiscard]] std::string_view foreign_form(std::string_view head);
+
+namespace dat {
+
+// Opens a trace.dat file of trace-cmd. Delivers the events of all CPUs and buffers in order of
+// time, as `trace-cmd report` prints them. Input that is not contiguous in memory is first copied
+// to an unlinked file in $TMPDIR (or /tmp).
+[[nodiscard]] Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> bytes,
+                                                       std::string name,
+                                                       const ReadOptions& options);
+
+}  // namespace dat
 
 }  // namespace e4r::trace
