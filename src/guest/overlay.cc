@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "allocator/kernel.h"
-#include "guest/driver_sources.h"
 #include "util/fd.h"
 #include "util/file.h"
 #include "util/text.h"

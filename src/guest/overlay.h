@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/status.h"
@@ -53,5 +54,12 @@ using FileChanges = std::map<std::string, std::optional<std::string>>;
 [[nodiscard]] Status write_config(const Tree& tree, const std::string& path);
 // Checks a build's .config. The Error names a line of the guest's configuration that is missing.
 [[nodiscard]] Status check_config(const std::string& dot_config);
+
+// The contents of src/guest/driver/* and protocol.h, which the build embeds.
+extern const std::string_view kStateH, kHostC, kChecksumC, kCommitsC, kInodesC, kLocksC, kRequestsC,
+    kMemoryC, kPretendC, kFilesC, kDriverC;
+extern const std::string_view kMballocC, kExt4H, kSpinlocksH;
+extern const std::string_view kProtocolH;
+extern const std::string_view kUmlConfig;
 
 }  // namespace e4r::guest
