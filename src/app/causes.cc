@@ -150,10 +150,7 @@ results::Why own_causes(const Side& side) {
   return out;
 }
 
-// The figures that are compared.
-results::Value steps_of(const results::Outcome& run) {
-  return report::steps_per_request(run);
-}
+// The figure that is compared in addition to report::steps_per_request().
 results::Value extents_of(const results::Outcome& run) {
   return results::find_row("files/avg_extents")->of(run);
 }
@@ -161,7 +158,7 @@ results::Value extents_of(const results::Outcome& run) {
 // Compares a figure with that of the first policy. Returns 1 if it is larger and -1 if it is
 // smaller, by more than kDifferPercent and more than chance explains. Otherwise returns 0.
 int differs(const report::ReplayReport& report, Figure of, const Side& first, const Side& side) {
-  const auto figure = of == Figure::steps ? steps_of : extents_of;
+  const auto figure = of == Figure::steps ? report::steps_per_request : extents_of;
   const auto from = results::number_of(figure(*first.run));
   const auto to = results::number_of(figure(*side.run));
   if (!from || !to || *from <= 0 || *to <= 0) return 0;
