@@ -42,7 +42,7 @@ if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
 fi
 
 rm -f "$marker"
-# fetch.sh --again replaces the repository that this worktree belongs to. The objects in the worktree were then built
+# fetch.sh --again replaces the repository to which this worktree belongs. The objects in the worktree were then built
 # from other sources, so start over.
 git -C "$tree" rev-parse -q --verify HEAD >/dev/null 2>&1 || rm -rf "$tree"
 if [ -d "$tree" ]; then

@@ -54,8 +54,8 @@ struct AgerOptions {
   allocator::AlignRules align = {};
   allocator::Tunables tunables = {};
   std::vector<std::uint32_t> inodes;  // by slot; each must exist in the file system
-  // If a request finds no space, the program continues, and the rest of that write is lost. If this
-  // is false, the program ends. A program of the superuser may use the blocks reserved for root.
+  // True: if a request finds no space, the program continues, and the rest of that write is lost.
+  // False: the program ends. A program of the superuser may use the blocks reserved for root.
   bool goes_on_when_full = false;
   // The page cache uses folios as large as the writes (Linux 6.16 and later). If an allocation
   // covers only part of a folio, the rest of the folio is a separate request, and the next request

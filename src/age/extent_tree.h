@@ -61,8 +61,8 @@ class ExtentTree {
                             std::vector<NodeGoal>& nodes) {
     return insert({end(), run}, block_size, nodes);
   }
-  // Inserts a run at any offset of the file. The file blocks of the run must be a hole. Otherwise
-  // like append().
+  // Inserts a run at any offset of the file. The file blocks of the run must be a hole. In all
+  // other respects, insert() works like append().
   [[nodiscard]] bool insert(const Mapped& mapped, std::uint32_t block_size,
                             std::vector<NodeGoal>& nodes);
   // Sets the block of the next new node; 0 if there was no space for it. Block 0 is never freed.

@@ -73,7 +73,7 @@ std::uint32_t PunchWorkload::any() {
   return alive_[rng_.below(alive_.size())];
 }
 
-// Notes whether the file has room for another hole. Called after each operation on the file.
+// Records whether the file has room for another hole. Called after each operation on the file.
 void PunchWorkload::look_for_room(std::uint32_t slot) {
   File& file = files_[slot];
   file.is_punchable = file.is_punchable && !next_hole(file).empty();

@@ -74,8 +74,8 @@ void show(const Search& search, Decision& out) {
   out.conflicts = search.conflicts;
 }
 
-// Notes which guessed inputs could have changed the decision. An input is guessed if the trace does
-// not contain it. `out.inputs` holds the inputs that were used.
+// Records which guessed inputs could have changed the decision. An input is guessed if the trace
+// does not contain it. `out.inputs` holds the inputs that were used.
 void note_guesses(const Geometry& geometry, const Tunables& tunables, const Request& request,
                   Decision& out) {
   if (request.inputs_exact || out.prealloc) return;

@@ -15,7 +15,7 @@
 namespace e4r::allocator {
 
 // Multiblock allocation as in ext4_mb_new_blocks (Linux 6.1), with the ladder of any policy. An
-// allocator works on one state. Its counters are those of the kernel's mb_stats.
+// allocator works on one state. It has the counters of the kernel's mb_stats.
 class Allocator {
  public:
   Allocator(state::FsState& state, const Policy& policy, const Tunables& tunables);
@@ -58,13 +58,13 @@ class Allocator {
   void load_by_others(std::uint32_t group);
   // Counts a buddy of a loaded group that was regenerated because its page had been reclaimed.
   void note_reload(std::uint32_t group);
-  // Notes that the buddy of a loaded group was reclaimed (Decider::reclaim).
+  // Records that the buddy of a loaded group was reclaimed (Decider::reclaim).
   void reclaim(std::uint32_t group);
-  // Notes that the lazy-init thread has read the bitmaps of the groups [first, next). The range may
-  // wrap around the last group.
+  // Records that the lazy-init thread has read the bitmaps of the groups [first, next). The range
+  // may wrap around the last group.
   void mark_read(std::uint32_t first, std::uint32_t next);
 
-  // Uses these tunables from now on, except for those that a mount fixes (Decider::retune).
+  // Uses these tunables from now on, except for the tunables that a mount fixes (Decider::retune).
   void retune(const Tunables& tunables);
 
   // Adds a preallocation or a stream goal that existed before the first request. Returns false for

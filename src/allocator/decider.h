@@ -44,11 +44,11 @@ class Decider {
   virtual void begin_commit() = 0;
   // Ends the commit in progress.
   virtual void end_commit() = 0;
-  // Notes that the commit in progress has returned the clusters freed up to event `event` of the
+  // Records that the commit in progress has returned the clusters freed up to event `event` of the
   // trace, but has not ended.
   virtual void commit_until(std::uint64_t event) = 0;
-  // Notes that the commit in progress has probably returned the clusters freed up to an event. This
-  // affects only how later frees merge (state::FreedMerging).
+  // Records that the commit in progress has probably returned the clusters freed up to an event.
+  // This affects only how later frees merge (state::FreedMerging).
   virtual void unlink_until(std::uint64_t event) = 0;
   // Makes clusters look free (`free`) or in use to the next decision. Its search passed their group
   // before another thread changed them. Does nothing unless all clusters have the other state. The
@@ -79,13 +79,13 @@ class Decider {
   // mb_groups).
   virtual void load_group(std::uint32_t group) = 0;
   virtual void load_by_others(std::uint32_t group) = 0;
-  // Notes that the buddy of a loaded group was regenerated.
+  // Records that the buddy of a loaded group was regenerated.
   virtual void note_reload(std::uint32_t group) = 0;
-  // Notes that the buddy of a loaded group was reclaimed. The next request whose search uses the
+  // Records that the buddy of a loaded group was reclaimed. The next request whose search uses the
   // group regenerates it.
   virtual void reclaim(std::uint32_t group) = 0;
-  // Notes that the lazy-init thread has read the bitmaps of the groups [first, next). The range may
-  // wrap around the last group.
+  // Records that the lazy-init thread has read the bitmaps of the groups [first, next). The range
+  // may wrap around the last group.
   virtual void mark_read(std::uint32_t first, std::uint32_t next) = 0;
   // Uses these tunables from now on. The mount fixes mb_stripe, mb_optimize_scan and possible_cpus,
   // so these three keep their values.

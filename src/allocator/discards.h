@@ -30,8 +30,8 @@ struct Trim {
   std::uint32_t group = 0;
   std::uint32_t start = 0, end = 0;  // clusters; `end` is one past the last
   std::uint32_t minlen = 1;          // shorter runs are skipped
-  // Set for a FITRIM whose minlen is below that of the previous FITRIM. It visits a group even if
-  // the group is marked as trimmed.
+  // Set for a FITRIM whose minlen is below the minlen of the previous FITRIM. It visits a group
+  // even if the group is marked as trimmed.
   bool even_trimmed = false;
   bool done = false;
 

@@ -21,8 +21,8 @@ struct Planted {
   // All groups in the order in which they are on their lists, on kernels that have such lists.
   // Empty: in ascending order.
   std::vector<std::uint32_t> by_largest, by_average;
-  // Groups whose first free cluster, as the kernel notes it, is below the first cluster that is
-  // free (bb_first_free). Groups that do not exist are ignored.
+  // Groups in which bb_first_free, the kernel's record of the first free cluster, names a cluster
+  // below the one that is really the first free one. Groups that do not exist are ignored.
   struct FirstFree {
     std::uint32_t group = 0;
     std::uint32_t cluster = 0;

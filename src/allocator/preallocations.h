@@ -20,7 +20,7 @@ struct PreallocRules {
   // placed. False: it has the file block from before the placement (6.5).
   bool result_as_placed;
   // True: `preallocated` in mb_stats counts all clusters of a new preallocation. False: it excludes
-  // those that the request takes at once.
+  // the clusters that the request takes at once.
   bool counted_whole;
   // True: an inode's preallocation serves a request with EXT4_MB_HINT_GOAL_ONLY only if it contains
   // the whole goal at the goal's blocks (ext4_mb_pa_goal_check). False: it serves the request from
@@ -32,7 +32,7 @@ struct PreallocRules {
     while_discarding,  // as long as preallocations could be discarded (up to 5.7)
     strict_at_end,     // then once more with EXT4_MB_STRICT_CHECK
                        // (ext4_mb_discard_preallocations_should_retry; up to 5.15.70)
-    twice,             // likewise, but at most twice in all
+    twice,             // the same, but at most twice in all
   };
   Retries retries = Retries::twice;
   // True: small files that no program has open for writing use the CPU's locality group

@@ -157,8 +157,8 @@ class Guide {
   virtual bool accepts(const Choice& choice) = 0;
 
   // Whether it is known that the search should have taken the accepted extent in a later criterion,
-  // or after other numbers of extents and groups. Asked only if searches skip groups whose locks
-  // are held.
+  // or after examining other numbers of extents and groups. Asked only if searches skip groups
+  // whose locks are held.
   virtual bool doubts(mb::Criterion, std::uint32_t /*found*/, std::uint32_t /*groups_scanned*/) {
     return false;
   }

@@ -31,7 +31,7 @@ std::uint32_t one_cluster(const Search&) {
 
 namespace {
 
-// Whether the group meets the conditions of CR0, except those for its free extents.
+// Whether the group meets the conditions of CR0, except the conditions for its free extents.
 bool usable_in_cr0(const Search& search, const state::Group& group) {
   if (!usable(group)) return false;
   const std::uint32_t flex = search.state.geometry().flex_size();

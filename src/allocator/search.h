@@ -120,7 +120,7 @@ struct Search {
   bool unsure = false;  // in a trial, a rung would itself have loaded groups
   std::vector<state::FsState::Unloaded> loaded_for_trial;  // groups that a trial has loaded
   PassedOver passed_over;
-  std::vector<Visit>* visits = nullptr;  // where to note the visits, if anybody wants them
+  std::vector<Visit>* visits = nullptr;  // where to record the visits; null: nowhere
   // The request whose search set the stream goal that this search uses; 0: no request did.
   std::uint64_t continues_from = kLatestGoal;
   const HeldLocks* held = nullptr;  // locks that others hold; null: no locks
@@ -261,7 +261,7 @@ struct ReadAheadRules {
   bool by_own_descriptor;
   // True: groups marked BLOCK_UNINIT are also initialised, without I/O.
   bool uninit;
-  // True: the buddies of every batch are generated. False: only those of the last batch.
+  // True: the buddies of every batch are generated. False: only the buddies of the last batch.
   bool every_batch;
   // True: the buddies of a batch are generated even if none of its bitmaps had to be read.
   bool without_reads;

@@ -30,7 +30,7 @@ struct StepCosts {
   std::uint32_t drop;  // to remove a preallocation from the group's list
 };
 
-// Computes the time of a model's decisions from a table of costs, and notes the locks that the
+// Computes the time of a model's decisions from a table of costs, and records the locks that the
 // kernel's code would take: the locks of groups, of locality groups, and of the lists of groups by
 // order.
 class StepClock : public SearchObserver {

@@ -44,15 +44,16 @@ class StreamGoals {
     std::uint64_t request = 0;  // number of the request whose search ended there, or 0
   };
 
-  // Sets the goal of a stream's request to the latest goal of the inode's stream, or to the goal
-  // that the search of request Search::continues_from set.
+  // Sets the goal of a stream's request to the latest goal of the inode's stream, or, if
+  // Search::continues_from names a request, to the goal that the search of that request set.
   void aim(Search& search) const {
     const Goal& goal = goal_of(search);
     search.goal.group = goal.group;
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
-  // Notes that request number `request`, which belongs to the inode's stream, took these clusters.
+  // Records that request number `request`, which belongs to the inode's stream, took these
+  // clusters.
   void move(const Extent& taken, std::uint64_t ino, std::uint64_t request) {
     Slot& slot = slots_[index(ino)];
     const Goal goal = {taken.group, taken.start, request};

@@ -155,8 +155,8 @@ results::Value extents_of(const results::Outcome& run) {
   return results::find_row("files/avg_extents")->of(run);
 }
 
-// Compares a figure with that of the first policy. Returns 1 if it is larger and -1 if it is
-// smaller, by more than kDifferPercent and more than chance explains. Otherwise returns 0.
+// Compares a figure with the same figure of the first policy. Returns 1 if it is larger and -1 if
+// it is smaller, by more than kDifferPercent and more than chance explains. Otherwise returns 0.
 int differs(const report::ReplayReport& report, Figure of, const Side& first, const Side& side) {
   const auto figure = of == Figure::steps ? report::steps_per_request : extents_of;
   const auto from = results::number_of(figure(*first.run));

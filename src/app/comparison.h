@@ -87,8 +87,8 @@ struct Comparison {
 };
 
 // Follows the recorded kernel, then replays under each policy. `inputs` must outlive the runs.
-// Errors: those of check_fidelity(), unless spec.force is set; an invalid setting; a decision to
-// explain that does not exist; a kernel that ends.
+// Errors: the errors of check_fidelity(), unless spec.force is set; an invalid setting; a decision
+// to explain that does not exist; a kernel that ends.
 [[nodiscard]] Result<Comparison> compare(const RunSpec& spec, const Inputs& inputs,
                                          const Listener& listener);
 

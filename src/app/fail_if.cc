@@ -104,7 +104,7 @@ std::string writers_prefix(unsigned writers) {
   return fmt::format("writers-{}:", writers);
 }
 
-// Adds the figures of one policy, including those of many writers.
+// Adds the figures of one policy, including the figures of many writers.
 void add_policy_values(std::vector<Value>& out, const results::Outcome& run, const RunSpec& spec) {
   add_values(out, &run, Reporter::replay);
   for (std::size_t i = 0; i < spec.writers.size(); ++i)

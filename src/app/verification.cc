@@ -47,8 +47,8 @@ std::vector<std::string> doubts(const Inputs& inputs) {
   return out;
 }
 
-// Names the nearest policy. If events were lost, does not say that no policy is the kernel's own,
-// because lost events are a likelier cause of differences.
+// Names the nearest policy. Says that no policy is the kernel's own only if no events were lost.
+// Lost events are a likelier cause of differences.
 std::string nearest_text(const report::ReplayReport& report) {
   return fmt::format("{} {}",
                      report.trace.lost_any() ? "the model of the recorded kernel,"

@@ -79,7 +79,7 @@ struct EndFacts {
 [[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
 
 // The comma-separated mount options without repetitions. mountinfo lists the options of the mount
-// and those of the file system, and some are in both lists ("rw").
+// and the options of the file system. Some options are in both lists ("rw").
 [[nodiscard]] std::string each_option_once(std::string_view options);
 
 // The names of texts in a capture.
@@ -101,8 +101,8 @@ inline constexpr std::string_view kEndStats = "end/mb_stats";
 // An .e4c file: start image, events, and the recorder's notes. Movable.
 class Capture {
  public:
-  // Reads everything except the events, of which it only verifies the checksums. A truncated file
-  // opens with a note. Damage anywhere is an Error.
+  // Reads everything except the events, and verifies only the checksums of the events. A truncated
+  // file can be opened; notes() then says that it is truncated. Damage anywhere is an Error.
   [[nodiscard]] static Result<Capture> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -39,8 +39,8 @@ void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
   }
 }
 
-// Marks the last step that takes the lock of a group without merely trying it. Under that lock, the
-// request marks its clusters as in use.
+// Marks the last step that waits for the lock of a group instead of only trying it. Under that
+// lock, the request marks its clusters as in use.
 void mark_marking(std::vector<Step>& steps, std::size_t begin) {
   for (std::size_t i = steps.size(); i > begin; --i) {
     if (steps[i - 1].group == RequestProgram::kNoGroup || steps[i - 1].what != What::take) continue;

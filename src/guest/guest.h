@@ -81,7 +81,7 @@ class Guest {
   // Queues an operation. The Error may be about this or an earlier operation, or a kernel that
   // ended or hangs. After an Error, no operation is possible.
   [[nodiscard]] Status post(const e4r_op& op);
-  // Waits until all posted operations are done. Errors are those of post().
+  // Waits until all posted operations are done. The Error is an error of post().
   [[nodiscard]] Status settle();
   // Receives the outcome of each operation, in order. Called only while a caller waits.
   using Listener = std::function<void(const e4r_op&, const e4r_answer&)>;

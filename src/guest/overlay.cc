@@ -141,7 +141,7 @@ bool among(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Links every entry of a directory except those in `but`.
+// Links every entry of a directory except the entries in `but`.
 Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   std::error_code ec;
   fs::create_directories(to, ec);

@@ -156,7 +156,7 @@ std::vector<std::uint64_t> first_numbers(std::uint64_t count) {
 std::vector<Parameter> file_system_parameters() {
   Parameter profile = {"profile", "", {}, {}, false, 0};
   for (const age::Profile& one : age::profiles()) {
-    if (one.punch != 0) continue;  // this profile is for file systems larger than those of a hunt
+    if (one.punch != 0) continue;  // this profile is for larger file systems than a hunt makes
     profile.values.push_back(profile.values.size());
     profile.words.push_back(one.name);
   }

@@ -92,7 +92,8 @@ class Space {
   // that have values).
   [[nodiscard]] static Result<Space> create(std::uint64_t largest,
                                             const std::vector<std::string>& tunables);
-  // Makes the space of the workloads and tunables on one file system. Errors: those of create().
+  // Makes the space of the workloads and tunables on one file system. Errors: the errors of
+  // create().
   [[nodiscard]] static Result<Space> on_one_start(const std::vector<std::string>& tunables);
 
   [[nodiscard]] std::span<const Parameter> parameters() const { return parameters_; }

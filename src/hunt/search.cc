@@ -70,7 +70,7 @@ class Island {
   }
 
   double value_of(std::span<const double> point) {
-    // NLopt completes its first population even if it is told to stop earlier.
+    // NLopt completes its first population even if it is asked to stop earlier.
     if (nlopt_get_force_stop(optimizer_.get()) != 0) return kNoScore;
     if (shared_.stopped) return stop();
     if (stop_asked()) return fail(error("stopped"));

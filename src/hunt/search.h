@@ -30,8 +30,8 @@ struct SearchTally {
   std::uint64_t better = 0;
   std::uint64_t alike = 0;       // trials that compare times, with equal decisions
   std::uint64_t impossible = 0;  // trials without the figure, or without enough space or requests
-  // Trials in which a policy's kernel failed, for --base and --with. Those of --with are also
-  // counted as worse.
+  // Trials in which a policy's kernel failed, for --base and --with. The trials in which the kernel
+  // of --with failed are also counted as worse.
   std::array<std::uint64_t, 2> failed = {};
   std::string base_failure;  // how the kernel of --base failed the first time
 };

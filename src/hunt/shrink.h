@@ -31,7 +31,7 @@ struct ExplainedDecision {
   std::array<std::string, 2> by;  // explanations; "": the policy did not need this request
 };
 
-// The replay of a case's capture, as a user would run it.
+// The replay of a case's capture, run as a user would run it.
 struct Replayed {
   std::uint64_t decisions = 0;
   std::uint64_t followed = 0;  // decisions that the model of the recorded policy follows

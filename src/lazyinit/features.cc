@@ -48,7 +48,7 @@ class OrphanFile {
 
   // The checksum for this block, whose content is in block_; 0 without metadata_csum.
   // ext2fs_do_orphan_file_block_csum() of libext2fs 1.47.0 is not used, because it returns the
-  // value in on-disk byte order, which later versions may not do.
+  // value in on-disk byte order, and later versions may return it in another order.
   [[nodiscard]] std::uint32_t checksum(std::uint64_t block) const {
     if (!ext2fs_has_feature_metadata_csum(fs_->super)) return 0;
     std::uint32_t crc = fs_->csum_seed;

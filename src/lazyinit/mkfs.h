@@ -34,7 +34,8 @@ struct MkfsOutcome {
   std::uint64_t journal_written = 0, journal_zeroed = 0, journal_avoided = 0;
 };
 
-// Does the work that is left after mke2fs, which was told not to initialise the tables.
+// Does the work that is left after mke2fs, whose options made it skip the initialisation of the
+// tables.
 //
 // Flags that mke2fs set are not trusted: every table that is flagged at the end was zeroed, found
 // to be zero, or checked here. That costs nothing where mke2fs was right, because holes are

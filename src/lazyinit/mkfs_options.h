@@ -102,7 +102,7 @@ struct MkfsOptions {
 
 // An e2fsprogs with the patch series in e2fsprogs/ initialises inode tables itself: mke2fs with -E
 // itable_init=, tune2fs with -E itable=. The native tool does the work if it supports everything
-// that was asked for.
+// that was requested.
 
 // The values of `key` in a list of extended options: "itable_init=<lazy|zero>" has "lazy" and
 // "zero", and "itable=<finish|rearm[:groups]>" has "finish" and "rearm". mke2fs and tune2fs print
@@ -110,7 +110,7 @@ struct MkfsOptions {
 // key.
 [[nodiscard]] std::vector<std::string> values_of_key(std::string_view text, std::string_view key);
 
-// Whether mke2fs itself can do everything to the tables that the command line asks for. It has no
+// Whether mke2fs itself can do everything to the tables that the command line requests. It has no
 // threads, takes no samples, and cannot use storage that cannot be read. `methods` returns the
 // methods of its itable_init. It is called only if nothing else rules mke2fs out.
 [[nodiscard]] bool mke2fs_can(const MkfsOptions& options,

@@ -88,7 +88,7 @@ class Tables {
   // Thread-safe; changes memory only. Does nothing without descriptor checksums.
   virtual void set_zeroed(std::uint32_t group, bool zeroed) = 0;
   // Writes descriptor blocks that have changed since the last flush, then the superblock if it has
-  // changed. Does not sync: callers sync the tables before and the descriptors after.
+  // changed. Does not sync: callers sync the tables before the call and the descriptors after it.
   [[nodiscard]] virtual Status flush() = 0;
   // Whether flush() also writes descriptor blocks to their copies. Needed for a new file system,
   // and when flags are cleared: a program that starts from a copy would trust the old flags in it.

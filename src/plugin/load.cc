@@ -347,7 +347,7 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
   const std::string name = described.name;
   if (allocator::find_policy(name) != nullptr)
     return error("{}: there is a policy {} already: give this one another name", path, name);
-  // Only policies from files need unique names. Policies that the program adds are told apart by
+  // Only policies from files need unique names. Policies that the program adds are distinguished by
   // their numbers.
   if (&among == &opened())
     for (const Loaded& other : opened())

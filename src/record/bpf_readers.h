@@ -12,9 +12,9 @@
 
 namespace e4r::record {
 
-// A BPF program in the running kernel that reads the inputs of allocations which the kernel's
-// events do not print (bpf/inputs.bpf.c). The kernel unloads it when this object is destroyed or
-// the process ends.
+// A BPF program in the running kernel. It reads inputs of allocations that the kernel's events do
+// not print (bpf/inputs.bpf.c). The kernel unloads it when this object is destroyed or the process
+// ends.
 class InputReader {
  public:
   // `dev` is the file system's device. The Error names what is missing: support in this build,

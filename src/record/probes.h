@@ -24,7 +24,7 @@ class Probes {
   ~Probes();
 
   // Removes the probes that killed recorders have left, unless a recorder uses them. Must be called
-  // in a turn.
+  // in a turn (take_turn).
   static void remove_unused();
 
  private:
@@ -33,7 +33,7 @@ class Probes {
 };
 
 // Whether the probes recorded nothing although there were searches. This happens if the kernel's
-// structures are not those that the events are filtered by.
+// structures differ from the structures that the filter of the events expects.
 [[nodiscard]] inline bool saw_nothing(const trace::TraceSummary& events) {
   return events.count(trace::EventKind::mballoc_alloc) > 0 &&
          events.count(trace::EventKind::mark_used) == 0;

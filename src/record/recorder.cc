@@ -133,7 +133,7 @@ Status Recorder::prepare_tracing() {
   return {};
 }
 
-// Notes changes to the file system since the last look, for the user and for the capture.
+// Records changes to the file system since the last check, for the user and for the capture.
 void Recorder::look_around() {
   for (std::string& change : watch_->look()) {
     notes_.push_back(fmt::format("{}: {}", options_.target, change));

@@ -36,7 +36,7 @@ struct InstanceName {
 // alone: no other process sees that mount, and it ends with the process.
 [[nodiscard]] Status find_tracefs();
 
-// Recorders start and end one at a time. Waits for the turn of this one, which ends when the
+// Recorders start and end one at a time. Waits for this recorder's turn, which ends when the
 // returned descriptor is closed. A process must not wait for a second turn before that.
 [[nodiscard]] Fd take_turn();
 
@@ -72,7 +72,7 @@ struct TracerOptions {
   TraceClock clock = TraceClock::mono;
   std::size_t buffer_kb = 4096;  // initial size, for each CPU
   std::size_t most_buffer_kb = std::size_t{256} * 1024;
-  bool probes = false;  // also record the order of effect, if the kernel lets (Probes)
+  bool probes = false;  // also record the order of effect, if the kernel can (Probes)
 };
 
 // Reads the events of a device through an Instance, which it owns.

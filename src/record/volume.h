@@ -99,7 +99,7 @@ class OutputWatch {
 struct VolumeState {
   std::uint64_t mount = 0;  // differs for each mount, at any mount point; 0 if not mounted
   std::string options;      // see read_options()
-  bool is_ext4 = false;     // according to the superblock, as are the following
+  bool is_ext4 = false;     // from the superblock, like the next members
   std::uint64_t blocks = 0;
   std::uint32_t made = 0;  // when mke2fs created it
 };
@@ -125,7 +125,7 @@ class VolumeWatch {
  public:
   explicit VolumeWatch(const Volume& volume)
       : volume_(volume), last_(volume_state(volume)), began_mounted_(last_.mount != 0) {}
-  // Returns the changes since the last look, such as "was unmounted: ...".
+  // Returns the changes since the last check, such as "was unmounted: ...".
   [[nodiscard]] std::vector<std::string> look();
   [[nodiscard]] std::vector<std::string> compare(const VolumeState& now);
 

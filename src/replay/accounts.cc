@@ -11,7 +11,7 @@ namespace e4r::replay {
 namespace {
 
 // Whether the allocated blocks begin at the goal. The kernel tries preallocations before it
-// normalises a request. So the goal of a preallocation hit is that of the unchanged request.
+// normalises a request. So a preallocation hit has the goal of the unchanged request.
 bool at_goal(const Op& op, const Geometry& geometry) {
   if (op.block == 0) return false;
   const trace::RecordedExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;

@@ -285,7 +285,7 @@ struct WriteOrder final : public Account {
   std::uint64_t neighbours = 0;   // pairs of consecutive blocks of a file
   std::uint64_t in_order = 0;     // neighbours between which no other block was handed out
   std::uint64_t continued = 0;    // allocations that begin right after a block of their file
-  std::uint64_t interrupted = 0;  // those of `continued` with another allocation in between
+  std::uint64_t interrupted = 0;  // how many of `continued` had another allocation in between
 
   // Ignores an extent of length 0.
   void placed(std::uint64_t ino, const FileLayout& file, const FileExtent& extent) override;
@@ -458,9 +458,9 @@ class FileFacts {
     bool regular = false;  // the trace has shown its creation or a request for its data
   };
 
-  // Notes that a regular file was created.
+  // Records that a regular file was created.
   void made(std::uint64_t ino) { files_[ino].regular = true; }
-  // Notes a request for data, with its inputs.
+  // Records a request for data, with its inputs.
   void asked(const allocator::Request& request, const allocator::DecisionInputs& inputs,
              const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }

@@ -76,7 +76,7 @@ struct Agreement {
   // policies on the same trace are meaningless.
   static constexpr double kFollows = 90.0;
   [[nodiscard]] bool follows() const { return reaches(kFollows); }
-  // Below this percentage, the policy is probably not that of the recorded kernel.
+  // Below this percentage, the policy is probably not the policy of the recorded kernel.
   static constexpr double kTrusted = 99.0;
   // Whether the agreement would reach kTrusted if decisions that overlap another thread's work
   // counted as identical.

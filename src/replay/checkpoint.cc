@@ -100,7 +100,7 @@ void keep_groups(FsState& state, Checkpoint& out) {
   if (state::has_tree(out.index)) out.tree = state.tree_shape();
 }
 
-// Keeps the stream goals that a request at this moment may find: all goals except those that
+// Keeps the stream goals that a request at this moment may find: all goals except goals that
 // another search has certainly replaced (Dictation::continues_from).
 void keep_streams(const StreamGoals& goals, const Spans& spans, Checkpoint& out) {
   out.streams.resize(goals.streams());

@@ -12,8 +12,8 @@ namespace e4r::replay {
 
 namespace {
 
-// The clusters that are freed extents in `own` but not in `other`; nullopt if there are others in
-// `other`.
+// The clusters that belong to freed extents in `own` but not in `other`. Returns nullopt if `other`
+// has freed clusters that `own` does not have.
 std::optional<std::vector<Freed>> without(const state::FreedList::Group& own,
                                           const state::FreedList::Group& other) {
   std::map<std::uint32_t, std::uint32_t> rest;  // ends, by start
@@ -65,7 +65,7 @@ void OrderSearch::test_parts(bool differs) {
   }
 }
 
-// Notes an operation for the search for another order of frees.
+// Keeps an operation for the search for another order of frees.
 void OrderSearch::note_step(const Op& op) {
   if (op.kind == Op::Kind::commit_flushing || op.kind == Op::Kind::end_commit) {
     if (const auto transaction = model().committing()) {
@@ -82,10 +82,10 @@ void OrderSearch::note_step(const Op& op) {
   }
 }
 
-// Finds another order of the frees in the group of the allocation's result that makes its recorded
-// outcome possible after the return of fewer freed extents of the commit in progress than
-// `less_than` says, and keeps that order. Returns the event up to which these extents were freed, 0
-// if none need be returned.
+// Looks for another order of the frees in the group of the allocation's result. With that order,
+// the allocation's recorded outcome must be possible when the commit in progress has returned only
+// extents that were freed before event `less_than`. Keeps the best such order. Returns the event up
+// to which the returned extents were freed; 0 if no extent needs to be returned.
 std::optional<std::uint64_t> OrderSearch::reorder_frees(const Op& op, std::uint64_t less_than) {
   constexpr std::size_t kMostOrders = 32, kMostEntries = 8192;
   if (!model().committing() || op.closing.prealloc || op.closing.result.len == 0)
@@ -139,7 +139,7 @@ Status OrderSearch::commit_before(const Op& op, std::uint64_t freed) {
   return Follow::advance(commit);
 }
 
-// Notes the extents that the commit in progress returns now: those freed up to event `freed`.
+// Records that the commit in progress now returns the extents freed up to event `freed`.
 void OrderSearch::note_commit(std::uint64_t freed) {
   const std::optional<std::uint64_t> transaction = model().committing();
   for (const Freed& entry : model().state().freed().entries()) {
@@ -148,8 +148,8 @@ void OrderSearch::note_commit(std::uint64_t freed) {
   }
 }
 
-// Notes that the commit in progress has returned an extent, and so all extents before it in its
-// list.
+// Records that the commit in progress has returned an extent, and so all extents before that extent
+// in the list.
 void OrderSearch::note_returned(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return;
@@ -159,7 +159,7 @@ void OrderSearch::note_returned(const Op& op) {
   });
 }
 
-// Notes the first extent of the decision's group that the commit in progress cannot have returned
+// Records the first extent of the decision's group that the commit in progress cannot have returned
 // yet, because returning it would change the recorded outcome.
 void OrderSearch::note_missing(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
@@ -188,8 +188,8 @@ void OrderSearch::note_missing(const Op& op) {
   progress_.add_missing(at_.event, entries[low].freed_at);
 }
 
-// Notes the first extent that the search let the commit in progress return too early, because the
-// recorded outcome needs the extent to be in use.
+// Records the first extent that the search let the commit in progress return too early: the
+// recorded outcome needs this extent to be in use.
 void OrderSearch::note_given_too_early(const Op& op) {
   state::FsState& state = model().own_state();
   Trial trial(state);

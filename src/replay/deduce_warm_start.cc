@@ -116,7 +116,7 @@ class Evidence {
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
   }
-  // Notes the clusters of an extent that a search found and that no earlier event had named. They
+  // Records the clusters of an extent that a search found and that no earlier event had named. They
   // were not in a preallocation.
   void note_free(const trace::RecordedExtent& found) {
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
@@ -180,7 +180,7 @@ class Evidence {
                              static_cast<std::uint32_t>(len));
   }
 
-  // Notes the goal of each stream's first search, since that goal was set before the trace.
+  // Records the goal of each stream's first search, since that goal was set before the trace.
   void note_stream(const Event& e) {
     if ((e.flags & mb::stream_alloc) == 0 || !streams_seen_.insert(e.ino % kStreams).second) return;
     if (e.goal_ex.group >= geometry_.groups) return;
@@ -222,7 +222,7 @@ class Evidence {
     return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
   }
 
-  // Notes where preallocations of the file may be: one begins right after blocks of the file, or
+  // Records where preallocations of the file may be: one begins right after blocks of the file, or
   // ends right before later blocks.
   void note_neighbours(const Event& e) {
     if (e.left_block != 0 && is_new_at(e.left_block + 1))

@@ -23,8 +23,9 @@ std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
   return std::nullopt;
 }
 
-// Whether a criterion can have trimmed the goal. It does not if it walks from group to group. A
-// policy without any index is not the recorded kernel's, so it says nothing about that.
+// Whether a criterion can have trimmed the goal. A criterion that walks from group to group does
+// not trim. A policy without any index is not the recorded kernel's policy, so it does not show
+// whether the goal was trimmed.
 bool may_trim(const allocator::Allocator& allocator) {
   const allocator::GroupRules& rules = allocator.policy().kernel.groups;
   const state::FsState& state = allocator.state();

@@ -46,7 +46,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  // Runs the whole trace, once. The Error is that of the event source or the decider, or names the
+  // Runs the whole trace, once. The Error comes from the event source or the decider, or names the
   // first broken invariant.
   Status run(trace::EventSource& events);
 
@@ -89,8 +89,8 @@ class Engine {
   // Counts of the recorded kernel's decisions. They do not depend on the engine's decisions.
   [[nodiscard]] const ClosingCounts& closings() const { return closings_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
-  // The contradictions found so far. Only Follow finds those that depend on the state (in use, not
-  // in use).
+  // The contradictions found so far. Only Follow finds the contradictions that depend on the state
+  // (in use, not in use).
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   // Agreement with the recorded kernel. Empty in a WhatIf, which compares nothing.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
@@ -174,7 +174,7 @@ class Engine {
   std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
   // Adds the recorded kernel's blocks to the file's data.
   void map_recorded(const Op& op, FileLayout& file);
-  // Notes which file blocks are stored in the device blocks of the recorded answer.
+  // Records which file blocks are stored in the device blocks of the recorded answer.
   void record_data(const Op& op);
   // Whether the file system had been mounted for a while before the trace.
   [[nodiscard]] bool is_warm() const { return trace_.warm; }

@@ -8,8 +8,8 @@ namespace e4r::replay {
 
 namespace {
 
-// How many frees of a group are remembered. A group with more of them is left out until no freed
-// extent is left in it.
+// How many frees of a group are remembered. A group with more frees is ignored until it has no
+// freed extent.
 constexpr std::size_t kMostFrees = 1 << 16;
 // How many steps may be simulated for each free, on average.
 constexpr std::uint64_t kStepsPerFree = 16;

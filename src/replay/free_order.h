@@ -21,22 +21,23 @@ class FreeOrder {
  public:
   explicit FreeOrder(state::FreedMerging merging) : merging_(merging) {}
 
-  // Notes an operation of the trace before it takes effect. `freed` are the freed extents then, and
-  // `transaction` is the running transaction.
+  // Records an operation of the trace before it takes effect. `freed` are the freed extents then,
+  // and `transaction` is the running transaction.
   void note(const Op& op, const state::FreedList& freed, std::uint64_t transaction);
-  // Notes that the commit of `transaction` returns the extents freed up to `last_event`, or only
+  // Records that the commit of `transaction` returns the extents freed up to `last_event`, or only
   // removes them from their trees.
   void note_returned(std::uint64_t transaction, std::uint64_t last_event);
   void note_unlinked(std::uint64_t transaction, std::uint64_t last_event);
 
-  // One free in another place: the one at event `event` takes effect after the one at `after`.
+  // One free in another place: the free at event `event` takes effect after the free at event
+  // `after`.
   struct Other {
     std::uint64_t event = 0, after = 0;
     state::FreedList::Group freed;  // the freed extents of the group with this order
   };
-  // Finds the orders of the group's frees that lead to other freed extents than `now`, the latest
-  // frees first, at most `most`. Only one free is in another place in each. Empty if the frees
-  // noted do not lead to `now`.
+  // Finds at most `most` orders of the group's frees that lead to freed extents other than `now`.
+  // Each order moves only one free; orders that move the latest frees come first. Empty if the
+  // recorded frees do not lead to `now`.
   [[nodiscard]] std::vector<Other> find_others(std::uint32_t group,
                                                const state::FreedList::Group& now,
                                                std::size_t most);
@@ -85,7 +86,8 @@ class FreeOrder {
 
   state::FreedMerging merging_;
   std::uint32_t thread_ = 0;  // the thread of the first free
-  bool many_ = false;         // another thread has freed clusters; only then are frees noted
+  bool many_ = false;         // another thread has freed clusters; frees are recorded only in this
+                              // case
   std::unordered_map<std::uint32_t, std::vector<Free>> frees_;  // by group
   std::vector<Part> parts_;
   std::unordered_map<std::uint32_t, Last> last_;  // the last free of each thread

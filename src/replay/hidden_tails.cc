@@ -89,8 +89,8 @@ class TailSearch {
     if (step.lowest <= step.highest) steps_.push_back(step);
   }
 
-  // Adds `further` more steps, from index `from` on, to those in `taken`. Like the functions below,
-  // returns whether enough answers have been found.
+  // Adds `further` more steps, from index `from` on, to the steps in `taken`. Like the functions
+  // below, returns whether enough answers have been found.
   bool choose_steps(std::vector<std::size_t>& taken, std::size_t further, std::size_t from) {
     if (further == 0) return try_steps(taken);
     for (std::size_t i = from; i + further <= steps_.size(); ++i) {

@@ -96,7 +96,7 @@ class Fit final : public trace::EventSink {
   bool place(const trace::RecordedExtent& extent);
   bool block(std::uint64_t number) { return number < geometry_.blocks_count || no_block(number); }
   bool inode(std::uint64_t number) { return inodes_ == 0 || number <= inodes_ || no_inode(number); }
-  // Notes why the trace does not fit, and returns false.
+  // Records why the trace does not fit, and returns false.
   bool no_group(std::uint32_t number);
   bool no_cluster(const trace::RecordedExtent& extent, std::uint32_t clusters);
   bool no_block(std::uint64_t number);
@@ -140,7 +140,7 @@ class DeviceFit final : public trace::EventSink {
 // The operations of a trace that Intake admits, in the order in which they took effect.
 class OpReader {
  public:
-  // The first three arguments are those of OpStream. `schedule` must outlive the object.
+  // The first three arguments are the same as for OpStream. `schedule` must outlive the object.
   OpReader(trace::EventSource& events, const Geometry& geometry, const TraceStart& start,
            const Schedule& schedule)
       : stream_(events, geometry, start), intake_(geometry, contradictions_), schedule_(schedule) {}

@@ -95,7 +95,7 @@ void Follow::forget_inputs() {
   learnt_.clear();
 }
 
-// Notes that the kernel's group came before the model's on the list, since each of them took the
+// Records that the kernel's group came before the model's on the list, since each of them took the
 // first group of that list.
 void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||

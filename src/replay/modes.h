@@ -26,7 +26,7 @@ struct InputTable {
   std::uint64_t forgotten = 0;               // number of requests before the first of `known`
   std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
   Schedule schedule;                         // of overlapping operations
-  // The FITRIM calls (RecordedTrim::call) whose minlen was below that of the previous call,
+  // The FITRIM calls (RecordedTrim::call) whose minlen was below the minlen of the previous call,
   // ascending.
   std::vector<std::uint32_t> trims_again;
   // Groups whose bitmaps were already in memory when the first search read ahead: something else
@@ -68,8 +68,8 @@ class Follow : public Engine {
   }
   // Moves the inputs out of the run after its end.
   [[nodiscard]] virtual InputTable take_inputs() { return std::exchange(inputs_, {}); }
-  // Drops the inputs of old requests but keeps those of at least the last kInputsKept requests.
-  // Call it at intervals in a run without an end.
+  // Drops the inputs of old requests but keeps the inputs of at least the last kInputsKept
+  // requests. Call it at intervals in a run without an end.
   void forget_inputs();
   static constexpr std::size_t kInputsKept = 65536;
   // The order of groups on the lists of a warm file system (one that was mounted before the trace),

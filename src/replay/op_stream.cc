@@ -298,14 +298,14 @@ void OpStream::accept(const Event& event) {
   }
 }
 
-// Notes a change of the allocator's state. A thread's own change during its allocation cannot
+// Records a change of the allocator's state. A thread's own change during its allocation cannot
 // interfere with that allocation.
 void OpStream::note_change(const Event& event) {
   ++changes_;
   if (Op* own = open_op(event.pid)) ++own->changes_before;
 }
 
-// Notes that an inode was allocated or freed.
+// Records that an inode was allocated or freed.
 void OpStream::note_inode(const Event& event) {
   ++inodes_;
   if (Op* own = open_op(event.pid)) ++own->inodes_before;
@@ -326,7 +326,7 @@ void OpStream::note_freed(const Event& event) {
   add_freed(freed);
 }
 
-// Notes that the blocks that the transaction freed can now be allocated.
+// Records that the blocks freed by the transaction can now be allocated.
 void OpStream::note_committed(const Event& event) {
   for (Freed freed : committing_) {
     freed.ordinal = ordinal_;

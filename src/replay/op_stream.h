@@ -337,7 +337,7 @@ class OpStream {
 using OpList = std::vector<Op>;
 
 class Schedule;
-// The arguments are those of OpReader.
+// The arguments are the same as for OpReader.
 [[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
                                       const TraceStart& start, const Schedule& schedule);
 

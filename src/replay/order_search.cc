@@ -152,9 +152,9 @@ Status OrderSearch::find_place(const Op& op) {
   return place(op, later);
 }
 
-// Schedules what must precede the allocation, if it is decided now, for its recorded outcome: the
-// end of a discard, the return of a part of the commit, or what its search saw earlier. Returns the
-// decided allocations that took effect after it, in reverse order.
+// Schedules what must come before the allocation to give it the recorded outcome now: the end of a
+// discard, the return of a part of the commit, or what its search saw earlier. Returns the decided
+// allocations that took effect after it, in reverse order.
 Result<OrderSearch::Others> OrderSearch::prepare(const Op& op) {
   Others later;
   if (const auto by = find_discard(op)) {
@@ -169,8 +169,8 @@ Result<OrderSearch::Others> OrderSearch::prepare(const Op& op) {
   return later;
 }
 
-// Whether the allocation has its recorded outcome if its search also skips locked groups that it
-// would only scan. Sets `later` if it must then be decided before other allocations.
+// Whether the allocation has its recorded outcome if its search also skips locked groups in which
+// it would take nothing. If this works only before other allocations, puts these into `later`.
 bool OrderSearch::agrees_thoroughly(const Op& op, Others& later) {
   thorough_ = true;
   const bool now = agrees(op);
@@ -218,7 +218,8 @@ Status OrderSearch::place_closed(std::uint64_t event) {
   }
 }
 
-// Decides the allocation now, and moves those in `later` after it. `later` is in reverse order.
+// Decides the allocation now, and moves the allocations in `later` after it. `later` is in reverse
+// order.
 Status OrderSearch::place(const Op& op, const Others& later) {
   if (op.scheduled) move_here(op);
   reordered_ = reordered_ || !later.empty();
@@ -246,8 +247,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   return {};
 }
 
-// Remembers a decided allocation, and that those in `later` took effect after it. `later` is in
-// reverse order.
+// Remembers a decided allocation. Also remembers that the allocations in `later` took effect after
+// it. `later` is in reverse order.
 void OrderSearch::remember(const Placed& placed, const Others& later) {
   std::vector<Placed> last = {placed};
   for (const Placed* other : std::views::reverse(later)) last.push_back(*other);
@@ -260,7 +261,7 @@ void OrderSearch::remember(const Placed& placed, const Others& later) {
   }
 }
 
-// Discards the inode's preallocations, and notes the clusters that become free.
+// Discards the inode's preallocations, and records the clusters that become free.
 Status OrderSearch::discard(const Op& op) {
   const state::FsState& state = model().state();
   std::vector<Freed> ranges;
@@ -282,9 +283,9 @@ void OrderSearch::note_change(const Freed& extent, bool freed) {
 }
 
 // Finds the earlier state of other groups that the allocation's search may have seen, before it
-// came to the group of its result. Undoes changes in other groups from the last one on: first those
-// in `returned`, then those since the request. Returns nullopt if no such state gives the recorded
-// outcome. Makes at most `tries` trials, and subtracts them.
+// came to the group of its result. Undoes changes in other groups from the last one on: first the
+// changes in `returned`, then the changes since the request. Returns nullopt if no such state gives
+// the recorded outcome. Makes at most `tries` trials, and subtracts them.
 std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
                                                         std::span<const Freed> returned,
                                                         std::size_t& tries) {
@@ -309,13 +310,14 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
   return std::nullopt;
 }
 
-// Schedules an earlier state of other groups for the allocation's search, and the return of the
-// part of the commit in progress that it saw in the group of its result. Does nothing if no such
-// state gives the recorded outcome.
+// Schedules what the allocation's search saw: an earlier state of other groups and, in the group of
+// its result, the return of a part of the commit in progress. Does nothing if no such state gives
+// the recorded outcome.
 Status OrderSearch::see_earlier(const Op& op) {
   constexpr std::size_t kTries = 4096;
   state::FsState& state = model().own_state();
-  // On kernels with lists, a change moves its group on them, so a search would see that, too.
+  // On kernels with lists, a change of a group moves the group on the lists, so a search would see
+  // the move, too.
   if (at_.trials_left == 0 || state.has_lists() || op.closing.prealloc) return {};
   std::size_t tries = kTries;
   std::optional<Seen> seen = find_seen(op, {}, tries);
@@ -411,8 +413,8 @@ bool OrderSearch::agrees_and_takes(const Op& op, Trial& trial) {
   return agree;
 }
 
-// Whether the allocation would have its recorded outcome without those in `later`, and each of them
-// would have its own afterwards. `later` is in reverse order.
+// Whether the allocation would have its recorded outcome without the allocations in `later`, and
+// whether each of these would have its recorded outcome afterwards. `later` is in reverse order.
 bool OrderSearch::belongs_before(const Op& op, const Others& later) {
   Trial trial(model().own_state());
   const bool agree =
@@ -424,8 +426,9 @@ bool OrderSearch::belongs_before(const Op& op, const Others& later) {
   return agree && agree_without(later);
 }
 
-// Whether the other allocations that were decided after the first one in `later` would have their
-// recorded outcomes without those in `later`. `later` is in reverse order.
+// Some allocations that are not in `later` were decided after the first one in `later`. Returns
+// whether they would have their recorded outcomes without the allocations in `later`. `later` is in
+// reverse order.
 bool OrderSearch::agree_without(const Others& later) {
   if (later.back() == &at_.placed.back()) return true;
   Trial trial(model().own_state());
@@ -439,8 +442,8 @@ bool OrderSearch::agree_without(const Others& later) {
   });
 }
 
-// Decides the allocation while the clusters of those in `later` are free. Then lets `later` take
-// their clusters again.
+// Decides the allocation while the clusters of the allocations in `later` are free. Then lets
+// `later` take their clusters again.
 Status OrderSearch::decide_before(const Op& op, const Others& later) {
   state::FsState& state = model().own_state();
   for (const Placed* other : later) {

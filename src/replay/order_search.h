@@ -35,8 +35,8 @@ class Trial;
 //   two overlapping frees took effect in the other order (FreeOrder);
 // - at its closing event, or before one decided allocation, with skips of locked groups that its
 //   search would only scan (Allocator::would_decide_as_dictated);
-// - at its closing event, with an earlier state of all groups but that of its result (not on
-//   kernels with lists of groups): its search passed these groups before another thread changed
+// - at its closing event, with an earlier state of all groups except the group of its result (not
+//   on kernels with lists of groups): its search passed these groups before another thread changed
 //   them.
 // The search is local: it looks only at overlapping allocations, and never reads the trace again. A
 // stream's goal needs no search, because the closing event shows it (Dictation::continues_from).
@@ -174,7 +174,7 @@ class OrderSearch final : public Follow {
   void remember(const Placed& placed, const Others& later);
 
   FreeOrder frees_;  // recorded order of frees, or the one found
-  // A part of the commit in progress that was returned lately, and the decisions since then.
+  // A part of the commit in progress that was returned recently, and the decisions since then.
   struct Test {
     std::uint64_t request = 0;
     unsigned decisions = 0, differing = 0;

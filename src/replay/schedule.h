@@ -28,7 +28,7 @@ class CommitProgress {
     [[nodiscard]] bool empty() const { return given.empty() && missing.empty(); }
   };
 
-  // Note that a commit begins, or ends. Calls must be in the order of events.
+  // Record that a commit begins, or ends. Calls must be in the order of events.
   void begin(std::uint64_t event, Notes notes = {}) {
     commits_.push_back({event, UINT64_MAX, std::move(notes)});
   }
@@ -88,7 +88,7 @@ class Schedule {
   }
 
   // The allocation with that number (Op::request) takes effect after event `after`, and after all
-  // allocations that were moved to the same event before. Replaces an earlier place.
+  // allocations that were moved to that event earlier. Replaces an earlier place.
   void move(std::uint64_t request, std::uint64_t after) { moved_[request] = {after, ++turns_}; }
   void keep(std::uint64_t request) { moved_.erase(request); }
   // Returns null if the allocation keeps its place.

@@ -41,8 +41,9 @@ class SearchReasons final : public Account, public allocator::SearchObserver {
   // The steps of all requests. The sum over all reasons equals the allocator's counters.
   [[nodiscard]] const Counts& steps() const { return steps_; }
   // The extents that files got, except the first extent of each file and those that are contiguous
-  // with a neighbour. They are counted when they are allocated. The reason is that of the search
-  // that found the blocks or made their preallocation: lost_goal, max_to_scan or other.
+  // with a neighbour. They are counted when they are allocated. The reason of the search that found
+  // the blocks, or that made their preallocation, is the reason of the extent: lost_goal,
+  // max_to_scan or other.
   [[nodiscard]] const Counts& extents() const { return extents_; }
   // The goal length, in clusters, for which the most groups were goal_too_long; 0 if no group was.
   [[nodiscard]] std::uint32_t long_goal() const;

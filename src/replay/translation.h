@@ -86,10 +86,11 @@ class Translation {
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
   [[nodiscard]] const FileLayouts& files() const { return files_.all(); }
 
-  // Notes that the kernel put `len` blocks of file `ino`, from file block `logical` on, at `block`.
+  // Records that the kernel put `len` blocks of file `ino`, from file block `logical` on, at
+  // `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                      std::uint64_t len);
-  // Notes that the kernel put `len` blocks of the file's metadata at `block`. The replay put them
+  // Records that the kernel put `len` blocks of the file's metadata at `block`. The replay put them
   // at `here`, or found no place for them (0).
   void recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
                          std::uint64_t len);

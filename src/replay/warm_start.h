@@ -44,7 +44,7 @@ struct WarmStart {
     [[nodiscard]] const std::vector<ClusterRange>& runs() const { return answers[taken]; }
   };
 
-  std::vector<allocator::PlantedPrealloc> preallocs;  // those that events show
+  std::vector<allocator::PlantedPrealloc> preallocs;  // known from events
   std::vector<Hidden> hidden;
   std::vector<allocator::PlantedStreamGoal> streams;
   std::vector<state::MbGroup> groups;  // as given
@@ -60,9 +60,9 @@ struct WarmStart {
   // Applies the precedences one after the other.
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 
-  // Numbers of clusters in preallocations from before the trace, by how their positions were found:
-  // the recorder read them from the kernel's memory; the trace uses or releases them; only the
-  // counters of mb_groups show them; the position is unknown.
+  // Numbers of clusters in preallocations from before the trace. They are counted by the source of
+  // their positions: the recorder read them from the kernel's memory; the trace uses or releases
+  // them; only the counters of mb_groups show them; the position is unknown.
   std::optional<std::uint64_t> read_from_memory;  // nothing if the recorder read no memory
   std::uint64_t shown_by_trace = 0;
   std::uint64_t found_by_counters = 0;

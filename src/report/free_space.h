@@ -35,8 +35,8 @@ struct FreeSpaceReport {
     return std::uint64_t{superblock.block_size()} << extents.chunk_bits;
   }
   [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
-  // Whether the superblock's count of free blocks differs from that of the bitmaps: the superblock
-  // of a mounted disk is written only occasionally. Percentages in the text refer to the
+  // Whether the superblock's count of free blocks differs from the count in the bitmaps: the
+  // superblock of a mounted disk is written only occasionally. Percentages in the text refer to the
   // superblock's count, as in e2freefrag. Percentages in the JSON document refer to the bitmaps.
   [[nodiscard]] bool superblock_is_old() const {
     return bad_groups.empty() && superblock.free_blocks_count != extents.blocks;

@@ -59,8 +59,8 @@ struct FragmentedFiles {
 // How the policy of the recorded kernel was chosen.
 struct PolicyChoice {
   std::string policy;
-  // The policies that model the recorded release, those with the latest rules first. Empty if the
-  // release is unknown or no policy models it.
+  // The policies that model the recorded release. The policies with the latest rules come first.
+  // Empty if the release is unknown or no policy models it.
   std::vector<std::string> allowed;
   std::optional<bool> kernels_own;  // Agreement::is_kernels_own() under that policy
 };

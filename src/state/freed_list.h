@@ -54,7 +54,7 @@ class FreedList {
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count, std::uint64_t transaction,
            std::uint64_t event = 0);
 
-  // Notes that the commit of `transaction` has removed entries from their groups' trees: the
+  // Records that the commit of `transaction` has removed entries from their groups' trees: the
   // entries at the head of the list that were freed up to `last_event`. They stay on the list, but
   // extents freed later no longer merge with them.
   void unlink(std::uint64_t transaction, std::uint64_t last_event);
@@ -83,7 +83,7 @@ class FreedList {
   // The entries of one group in the order of the list, and its tree.
   struct Group {
     std::vector<Entry> entries;
-    std::size_t unlinked = 0;  // so many entries at the front are no longer in the tree (unlink)
+    std::size_t unlinked = 0;  // how many entries at the front are no longer in the tree (unlink)
     TreeShape shape;           // as shape() returns it
     friend bool operator==(const Group&, const Group&) = default;
   };

@@ -233,7 +233,7 @@ class FsState {
   // The transaction that is being committed, or nullopt if no commit is in progress.
   [[nodiscard]] std::optional<std::uint64_t> committing() const { return committing_; }
   void set_committing(std::optional<std::uint64_t> transaction) { committing_ = transaction; }
-  // Notes that the commit of `transaction` has removed the extents freed up to `last_event` from
+  // Records that the commit of `transaction` has removed the extents freed up to `last_event` from
   // the groups' trees (FreedList::unlink).
   void unlink_freed(std::uint64_t transaction, std::uint64_t last_event) {
     freed_.unlink(transaction, last_event);

@@ -59,7 +59,8 @@ struct SettledFree {
 };
 [[nodiscard]] SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits);
 
-// Counts the start image's free space as settled_free() does that of a state.
+// Counts the free space of the start image in the same way as settled_free() counts that of a
+// state.
 [[nodiscard]] SettledFree source_free(const state::Source& source, std::uint32_t chunk_bits);
 
 // log2 of the blocks in a chunk of 1 MiB; 0 for blocks of more than 1 MiB.

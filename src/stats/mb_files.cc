@@ -127,7 +127,7 @@ using OfAll = Named<KnownCounters, Counters>;
 using OfCriterion = Named<PerCriterion, Counters::PerCriterion>;
 
 // Three lists in the order of ext4_seq_mb_stats_show(), Linux 6.1 and 7.3: the counters before the
-// sections of the criteria, those in each section, and those after the sections.
+// sections of the criteria, the counters in each section, and the counters after the sections.
 constexpr auto kBefore = std::to_array<OfAll>({
     {"reqs", &KnownCounters::requests, &Counters::requests},
     {"success", &KnownCounters::success, &Counters::success},
@@ -299,14 +299,14 @@ std::size_t indentation(std::string_view line) {
   return column;
 }
 
-// Returns the position of a counter among those of a section, counted from 1, or 0 if it is not one
-// of them.
+// Returns the position of a counter in a section, counted from 1, or 0 if the section does not have
+// it.
 std::size_t place_in_section(std::string_view name) {
   const auto found = std::ranges::find(kOfSection, name, &OfCriterion::name);
   return found == kOfSection.end() ? 0 : static_cast<std::size_t>(found - kOfSection.begin()) + 1;
 }
 
-// Decides which lines belong to the section before them: those with deeper indentation. If the text
+// Decides which lines belong to the section before them: lines with deeper indentation. If the text
 // has lost all indentation, the counters' names and their order decide.
 class Section {
  public:

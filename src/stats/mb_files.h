@@ -44,7 +44,7 @@ struct KnownCounters {
   [[nodiscard]] Count groups_considered() const;
   // Copies the counters that are unknown here from `other`.
   void add_missing(const KnownCounters& other);
-  // Subtracts the counters of `other` from those that are known on both sides.
+  // For each counter that is known on both sides, subtracts the value of `other`.
   void subtract(const KnownCounters& other);
   PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
   const PerCriterion& operator[](mb::Criterion c) const {
@@ -63,7 +63,7 @@ struct KnownCounters {
 [[nodiscard]] KnownCounters known_counters(const std::vector<MbStat>& stats);
 
 // The replay's counters under their names in mb_stats, in the kernel's order, for the policy's
-// rungs. A criterion has the same name on all kernels, that of 6.1 (cr0_stats, not
+// rungs. A criterion has the same name on all kernels, its name in 6.1 (cr0_stats, not
 // cr_p2_aligned_stats). Counters that 6.1 does not print (extents scanned per criterion,
 // len_goal_hits) are named as in later kernels.
 [[nodiscard]] std::vector<MbStat> mb_stats(const allocator::Policy& policy,

@@ -81,8 +81,8 @@ class Sweeper {
   // set.
   [[nodiscard]] Status follow();
   // Runs the missing points. Writes the directory's files once all points are finished. If `stop`
-  // is set before that, a sweep with --resume can continue later. Errors: those of a replay or of
-  // the directory.
+  // is set before that, a sweep with --resume can continue later. Errors: the errors of a replay or
+  // of the directory.
   [[nodiscard]] Status run(const std::atomic<bool>& stop);
   // The figures of all points. Valid once all points are finished.
   [[nodiscard]] const Figures& figures() const { return figures_; }

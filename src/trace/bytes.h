@@ -32,7 +32,7 @@ struct ByteOptions {
   bool lenient = false;
   // Decompress in a separate thread, ahead of the consumer.
   bool read_ahead = true;
-  // Accept data whose compression ratio exceeds that of real recordings (UnpackLimit).
+  // Accept data whose compression ratio exceeds the ratio of real recordings (UnpackLimit).
   bool any_ratio = false;
 };
 
@@ -50,7 +50,8 @@ struct ByteOptions {
 [[nodiscard]] std::unique_ptr<ByteSource> memory_bytes(std::string_view bytes,
                                                        std::size_t chunk_size = SIZE_MAX);
 
-// Decompresses `raw` if its first bytes are those of gzip or zstd; otherwise returns it unchanged.
+// Decompresses `raw` if it begins with the first bytes of gzip or zstd; otherwise returns it
+// unchanged.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> decompress(std::unique_ptr<ByteSource> raw,
                                                              const std::string& name,
                                                              const ByteOptions& options);

@@ -40,7 +40,7 @@ struct ReadOptions {
   std::optional<std::string> buffer;
   // Decompress in a separate thread.
   bool read_ahead = true;
-  // Accept data whose compression ratio exceeds that of real recordings.
+  // Accept data whose compression ratio exceeds the ratio of real recordings.
   bool any_ratio = false;
 };
 

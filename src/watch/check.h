@@ -28,10 +28,10 @@ struct GroupsCheck {
   std::string first;  // describes the first difference
 };
 
-// Returns for each group whether the kernel may have had preallocations in memory at the start that
-// no event has shown, because no request has used them since. That is the case if the warm start
-// does not reproduce the group's counters, or if it deduced the places of preallocations from the
-// counters alone, since these places may be wrong.
+// Returns for each group whether the kernel may have held preallocations in memory at the start
+// that the events do not show, because no request has used them since. That is the case if the warm
+// start does not reproduce the group's counters, or if it deduced the places of preallocations from
+// the counters alone, since these places may be wrong.
 [[nodiscard]] std::vector<bool> find_unexplained(const state::FsState& start,
                                                  const replay::WarmStart& warm);
 

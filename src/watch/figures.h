@@ -22,7 +22,7 @@ enum class Window : std::uint8_t { second, minute, start };
 inline constexpr std::array kWindows = {Window::second, Window::minute, Window::start};
 [[nodiscard]] std::string_view window_name(Window window);
 
-// The counts of `later` minus those of `earlier`. Everything else (free space, files) is as in
+// The counts of `later` minus the counts of `earlier`. Everything else (free space, files) is as in
 // `later`. `seconds` is the length of the period, for Outcome::requests_per_s().
 [[nodiscard]] results::Outcome outcome_between(const results::Outcome& earlier,
                                                const results::Outcome& later, double seconds);
@@ -34,8 +34,8 @@ struct Rates {
                                  // if unknown
 };
 
-// The counts of several runs that proceed in parallel, for each second of the trace. Keeps those of
-// the last minute.
+// The counts of several runs that proceed in parallel, for each second of the trace. Keeps the
+// counts of the last minute.
 class Samples {
  public:
   struct Sample {
@@ -71,8 +71,8 @@ class Samples {
 // Counts requests by the number of groups that their searches considered, if it is known.
 class GroupHistogram final : public replay::Account {
  public:
-  // Bucket 0 holds requests that considered no group. Bucket i holds those with more than bound(i -
-  // 1) and at most bound(i) groups. The last bucket has no upper bound.
+  // Bucket 0 holds requests that considered no group. Bucket i holds requests that considered more
+  // than bound(i - 1) and at most bound(i) groups. The last bucket has no upper bound.
   static constexpr std::size_t kBuckets = 19;
   [[nodiscard]] static constexpr std::uint64_t bound(std::size_t bucket) {
     return bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);

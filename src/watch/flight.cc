@@ -103,7 +103,7 @@ void FlightRecorder::see(std::span<const Event> events) {
 }
 
 // The oldest checkpoint is dropped once the next one reaches back far enough. So up to one interval
-// between checkpoints is kept in addition to the time asked for.
+// between checkpoints is kept in addition to the requested time.
 bool FlightRecorder::is_due() const {
   const std::lock_guard lock(mutex_);
   if (moments_.empty()) return true;

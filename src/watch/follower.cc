@@ -250,8 +250,8 @@ Status Follower::between(Backlog& backlog, std::optional<std::uint64_t> until_ns
   return ends_ ? error("the run has ended") : Status();
 }
 
-// Called when all operations before `time_ns` have taken effect, or all but those that `holds_back`
-// says are waiting for later events.
+// Called when all operations before `time_ns` have taken effect. If `holds_back` is set, some of
+// them may still wait for later events.
 void Follower::pass_time(std::uint64_t time_ns, bool holds_back) {
   if (time_ns < time_ns_) return;
   if (samples_.due(time_ns)) samples_.add(time_ns, counts());

@@ -67,7 +67,7 @@ struct Picture {
   std::uint64_t checks = 0;       // comparisons with mb_groups so far
   std::optional<GroupsCheck> check;   // the last one
   std::vector<Column> columns;        // the recorded kernel first
-  std::vector<CostlyRequest> costly;  // of the last minute, those with the most steps first
+  std::vector<CostlyRequest> costly;  // of the last minute; requests with the most steps come first
   std::vector<stats::SpaceCell> map;  // the recorded file system's free space, at most kMapCells
   std::uint32_t cluster_bits = 0;     // for the map
   static constexpr std::size_t kMapCells = 1024;
@@ -116,7 +116,7 @@ class Follower {
   [[nodiscard]] std::uint64_t followed_ns() const { return time_ns_; }
   // Null if no events are kept.
   [[nodiscard]] const FlightRecorder* flight() const { return flight_.get(); }
-  // Drops the shadows and notes the reason.
+  // Drops the shadows and records the reason.
   void shed(const std::string& why);
   // begin_check() must be called before mb_groups is read, and end_check() after that. Only one
   // reading may be in progress.

@@ -75,13 +75,13 @@ class Incidents {
   void ask(const std::string& reason, bool by_condition, Time now, std::vector<std::string>& notes);
   // Checks whether the condition has become true.
   void look(const Picture& picture, Time now, std::vector<std::string>& notes);
-  // is_wanted(): a capture was asked for. is_due(): it can be written now.
+  // is_wanted(): a capture was requested. is_due(): it can be written now.
   [[nodiscard]] bool is_wanted() const { return wanted_at_.has_value(); }
   [[nodiscard]] bool is_due(Time now) const {
     return wanted_at_ && now >= *wanted_at_ && !writing_.valid();
   }
-  // Writes the capture that was asked for. `kept` is empty if there is no checkpoint yet. `owner`
-  // keeps alive what `notes` refers to.
+  // Writes the requested capture. `kept` is empty if there is no checkpoint yet. `owner` keeps
+  // alive what `notes` refers to.
   void write(std::optional<FlightRecorder::Kept> kept, FlightNotes notes,
              std::shared_ptr<const void> owner, std::vector<std::string>& messages);
   // Reports what has been written. With `wait`, waits for the writing thread first.

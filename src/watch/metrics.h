@@ -14,7 +14,7 @@
 // The metrics of a watch, and the text formats in which Prometheus reads them.
 namespace e4r::watch {
 
-// The text format of Prometheus, version 0.0.4, or that of OpenMetrics, version 1.0.0.
+// The text format of Prometheus, version 0.0.4, or the text format of OpenMetrics, version 1.0.0.
 enum class Exposition : std::uint8_t { prometheus, openmetrics };
 
 // The format for a client that sends this Accept header (empty if it sent none): OpenMetrics if the

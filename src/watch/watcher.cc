@@ -34,7 +34,7 @@ std::string running_release() {
   return system.release;
 }
 
-// Returns the policies that model the release, those of long-term kernels first.
+// Returns the policies that model the release. The policies of long-term kernels come first.
 Result<std::vector<const allocator::Policy*>> policies_of(const std::string& release) {
   std::vector<const allocator::Policy*> out;
   for (const allocator::Policy* policy : allocator::policies())

@@ -86,7 +86,7 @@ class Watcher {
   [[nodiscard]] Status pump();
   // Whether the file system was unmounted, so that no more events will come.
   [[nodiscard]] bool is_over() const { return over_; }
-  // Asks for a capture of the last minutes. `reason` says how it was asked for.
+  // Requests a capture of the last minutes. `reason` says who or what requested it.
   void want_capture(const std::string& reason);
   // Waits up to a fifth of a second for new figures.
   [[nodiscard]] Report report();

@@ -231,7 +231,8 @@ TEST(Ager, WritesFilesWithAnExtsizeAligned) {
 }
 
 // Without discards, a device can never release a piece that was once in use, so it needs space for
-// all of them. The test counts the blocks of these pieces, and the runs that discards would name.
+// every such piece. The test counts the blocks of these pieces. It also counts the runs for which
+// discards would be sent.
 TEST(EverUsed, CountsPiecesFromBlockZero) {
   state::Source source;  // no groups: nothing is in use
   source.geometry.blocks_count = 100;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Compares the discards that kernels sent with those that their models send while they follow the
-// capture. Covers mounts with discard, and FITRIM.
+// Compares the discards that kernels sent with the discards that their models send while they
+// follow the capture. Covers mounts with discard, and FITRIM.
 #include <gtest/gtest.h>
 
 #include <utility>

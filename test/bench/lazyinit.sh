@@ -38,7 +38,7 @@ measured() {
     python3 - "$@" <<'END'
 import subprocess, sys, time, os
 def wchar():
-    # /proc/self/io includes the sum for children that were waited for.
+    # /proc/self/io includes the sum for finished children for which this process has waited.
     return int(next(l.split()[1] for l in open("/proc/self/io") if l.startswith("wchar")))
 before, start = wchar(), time.monotonic()
 done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -194,7 +194,7 @@ def same_cells(path, database):
 
 
 def against_page(page, header):
-    """Compares the columns with those that the table in PAGE describes."""
+    """Compares the columns with the columns that the table in PAGE describes."""
     described = re.findall(r"^\| `(\w+)` \|", page.read_text().split("## Columns")[1]
                            .split("\n## ")[0], re.M)
     check(f"{page.name}: columns", described, header)

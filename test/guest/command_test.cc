@@ -196,7 +196,7 @@ TEST_F(KernelCommand, ItEndsWithTheProgramThatIsKilled) {
       "\"$0\" replay \"$1\" --force -p \"kernel:$2\" & "
       "until pgrep -f \"^$2\" >&2; do sleep 0.01; done; sleep 0.2; kill -9 $!; wait";
   (void)test::run({"sh", "-c", killed, E4REPLAY, capture_, deaf});
-  while (running()) ::usleep(10'000);  // if one goes on, the test's time limit ends this
+  while (running()) ::usleep(10'000);  // if one does not end, the test's time limit ends this
 }
 
 TEST_F(KernelCommand, ASweepKeepsThePointsOfWhomItKnows) {

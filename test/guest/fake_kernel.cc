@@ -13,10 +13,11 @@
 //   answers to requests that were not made, print without end, or stop reading requests (deaf).
 // - random-N gives random answers with seed N. scribbles-N writes random data into the memory that
 //   it shares with its caller.
-// - full has no space. says-sizes prints, for each request, the size of the inode and the number
-//   of its writers. says-races prints the facts of each request about concurrent operations, and
-//   each partial commit. It serves all requests as streams. says-planted prints what it is given of
-//   the recorded kernel's memory. cannot-take has no space for extents that were freed.
+// - full has no space. says-sizes prints, for each request, the size of the inode and the number of
+//   its writers. says-races prints the facts of each request about concurrent operations, and each
+//   partial commit. It serves all requests as streams. says-planted prints the parts of the
+//   recorded kernel's memory that it receives. cannot-take has no space for extents that were
+//   freed.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -77,8 +77,8 @@ done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
 
 # Several processes wrote in these captures. mb_groups may differ, because a recording does not show at which cluster
-# the kernel's first search of a group begins. When postgres-6.18 began, files and CPUs had preallocations. Searches of
-# ring-6.18 saw one group before and another after a change.
+# the kernel's first search of a group begins. When postgres-6.18 began, files and CPUs had preallocations. Some
+# searches of ring-6.18 saw one group before a change and another group after it.
 case $version in
 7.3.*) several='postgres-6.18\|ring-6.18' ;;
 *) several=storm-${version%.*} ;;

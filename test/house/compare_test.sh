@@ -28,8 +28,8 @@ expect() {
     tr -s ' ' <"$work/table" | grep -qF -- "$1" || fail "no '$1' in: $(cat "$work/table")"
 }
 
-# Of ten ratios in any order, the median is between the fifth and the sixth. The interval from the second to the ninth
-# covers it with probability 1 - 2 (1 + 10) / 1024.
+# The median of ten ratios is between the fifth and the sixth, in any order of the ratios. The interval from the second
+# to the ninth covers it with probability 1 - 2 (1 + 10) / 1024.
 table 0.97 1.01 0.91 0.93 0.95 0.92 0.94 0.96 0.98 0.99
 expect " 0.955 0.920-0.990 "
 expect "10 pairs; the interval of the median covers 97.9 %"

@@ -72,7 +72,7 @@ TEST(HuntSpace, OnOneStartTheWorkloadAndTunablesAreChosen) {
   ASSERT_TRUE(some.ok()) << some.error().message;
   const std::size_t left_out = place_of(all, "operations");
   ASSERT_EQ(some->parameters().size(), all.parameters().size() - left_out);
-  // `some` has all parameters of `all` except those of the file system, in the same order.
+  // `some` has all parameters of `all` except the parameters of the file system, in the same order.
   for (std::size_t i = 0; i < some->parameters().size(); ++i) {
     EXPECT_EQ(some->parameters()[i].name, all.parameters()[i + left_out].name);
     Levels levels(some->parameters().size(), 0), same(all.parameters().size(), 0);

@@ -172,8 +172,8 @@ TEST_F(Mke2fsLazy, ProbeWritesOnlyTheTablesThatAreNotZero) {
   expect_clean();
 }
 
-// If told that the storage is zeroed, Debian 12's mke2fs does not check it: it flags tables with
-// old data as zero, and e2fsck accepts this.
+// If an option says that the storage is zeroed, Debian 12's mke2fs does not check this. It flags
+// tables with old data as zero, and e2fsck accepts this.
 TEST_F(Mke2fsLazy, StockBelievesWhatPrezeroedRefuses) {
   fill_with_junk();
   ASSERT_EQ(

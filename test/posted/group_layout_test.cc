@@ -38,7 +38,7 @@ MbGroup line_of_model(const Words& words) {
   return out;
 }
 
-// Draws a group like those that the allocator leaves: metadata at the front, then files and holes.
+// Draws a group as the allocator leaves it: metadata at the front, then files and holes.
 Words random_group(Rng& rng, std::uint32_t metadata, std::uint32_t longest_file,
                    std::uint32_t longest_hole) {
   Words out(kClusters / 64);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs the programs of docs/studies/full.md, which keep a file system almost full, on this machine's own kernel.
-# Compares the extents of the files and the free extents with those of models.
+# Compares the extents of the files and the free extents with the extents that models leave.
 #   full.sh E4REPLAY [PERCENT]    PERCENT: how full the programs keep the file system (default: 95)
 # Prints a row for each program. Takes several minutes, and writes 20 GiB.
 set -euo pipefail

@@ -3,9 +3,9 @@
 // order that OrderSearch finds without them.
 //   compare_orders FILE.e4c
 // Prints a JSON object: the number of decisions; how many overlapped with another allocation; how
-// many differ from the kernel's with the recorded order and with the found one; and how many
-// allocations must move to turn one order into the other. If no decision differs, these allocations
-// commute: either order gives all recorded decisions.
+// many differ from the kernel's decisions in the recorded order, and how many in the found order;
+// and how many allocations must move to turn one order into the other. If no decision differs,
+// these allocations commute: either order gives all recorded decisions.
 #include <fmt/format.h>
 
 #include <algorithm>

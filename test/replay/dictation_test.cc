@@ -229,7 +229,7 @@ TEST_F(Dictated, AGroupThatIsOnlyScannedMayBePassedOver) {
   ADD_FAILURE() << "no visit scans the group";
 }
 
-// Another search walks the same groups at the same time, so it holds this one up several times.
+// Another search walks the same groups at the same time, so it delays this search several times.
 TEST_F(Dictated, SeveralGroupsThatAreOnlyScannedMayBePassedOver) {
   // The sum of the numbers of runs shows which groups were scanned.
   for (const auto& [group, runs] : {std::pair{3u, 16u}, {4u, 18u}, {5u, 21u}, {6u, 25u}})

@@ -48,8 +48,8 @@ class Frees {
   std::uint64_t event_ = 0;
 };
 
-// After 10 and 20, an extent between them goes below 20, and merges with it. After 20 and 10, it
-// goes below 10, and does not merge.
+// If 10 was freed before 20, an extent between them becomes a child of 20 in the tree, and merges
+// with it. If 20 was freed first, the extent becomes a child of 10, and does not merge.
 TEST(FreeOrder, FindsTheOrderThatLeadsToOtherExtents) {
   Frees frees;
   frees.free(1, 10, 2);
@@ -63,7 +63,7 @@ TEST(FreeOrder, FindsTheOrderThatLeadsToOtherExtents) {
   EXPECT_EQ(others[0].freed.entries.size(), 3u);
   EXPECT_EQ(frees.others(1).size(), 1u);
   frees.freed.set_group(3, others[0].freed);
-  EXPECT_TRUE(frees.others().empty());  // the noted order does not lead to this
+  EXPECT_TRUE(frees.others().empty());  // the recorded order does not lead to this
   frees.order.keep(3, others[0]);
   EXPECT_EQ(frees.freed.group(3), others[0].freed);
   EXPECT_FALSE(frees.others().empty());
@@ -133,7 +133,7 @@ TEST(FreeOrder, ForgetsWhatWasNotedSinceAMark) {
   }
 }
 
-// The frees before are not known, so neither is the shape of the tree.
+// The earlier frees are not known, so the shape of the tree is not known either.
 TEST(FreeOrder, SaysNothingOfAGroupWhoseFirstFreesItMissed) {
   Frees frees;
   EXPECT_TRUE(frees.freed.add(3, 100, 1, 1, 0));

@@ -58,8 +58,8 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   EXPECT_GT(found, tried * 2 / 3);
 }
 
-// The file whose blocks were before the preallocation was deleted, so these clusters are free on
-// disk and in memory.
+// A file had its blocks just before the preallocation. It was deleted, so these clusters are free
+// on disk and in memory.
 TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 23);

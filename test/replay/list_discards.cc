@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints the discards that the model sent while it followed a trace, including those of FITRIM: the
-// first block and the number of blocks of each discard, in order.
+// Prints the discards that the model sent while it followed a trace, including the discards of
+// FITRIM: the first block and the number of blocks of each discard, in order.
 //   list_discards IMAGE TRACE POLICY [recorded]
 // With "recorded", prints the events ext4_discard_blocks of the trace instead.
 #include <fmt/format.h>

@@ -363,8 +363,8 @@ TEST(OrderSearch, FindsAllOfACommitThatGoesOnEvenly) {
   EXPECT_EQ(followed_share("linux-7.3", 1, commit_evenly), 1.0);
 }
 
-// Frees that take effect in another order than that of their events lead to trees of another shape,
-// so other extents merge.
+// Frees that take effect in another order than their events lead to trees of another shape, so
+// other extents merge.
 TEST(OrderSearch, FindsFreesThatTookEffectLate) {
   const auto write = [](Writers& writers) {
     writers.free_late();

@@ -434,7 +434,8 @@ TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
 }
 
 // In the trace, requests use the beginning of a CPU's preallocation. The counters show that the
-// preallocation extends to the end of its chunk, and the places of two other preallocations.
+// preallocation extends to the end of its chunk. They also show the places of two other
+// preallocations.
 TEST(WarmStart, APreallocationOfACpuGoesOnToTheEndOfItsChunk) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 600);

@@ -92,8 +92,8 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
 }
 
-// For each figure that the recorded kernel has, its value comes before those of the policies. The
-// kernel has no costs of single decisions, because a trace does not contain them.
+// For each figure that the recorded kernel has, its value comes before the values of the policies.
+// The kernel has no costs of single decisions, because a trace does not contain them.
 TEST(Html, DataHoldsTheRecordedKernelFirst) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());

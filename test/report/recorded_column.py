@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares the recorded kernel's column of `replay` with its model's, on the bundled captures.
+"""Compares the recorded kernel's column of `replay` with the column of its model, on the bundled
+captures.
 
 recorded_column.py E4REPLAY CAPTURES TRACES: if the model agrees with every decision of a capture,
 every figure of the recorded kernel must equal the model's figure. That includes figures of files, free space and

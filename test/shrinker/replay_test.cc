@@ -160,7 +160,7 @@ TEST(ShrinkerReplay, OneDifferenceIsPutRight) {
   recorder.insert(11, {0, 8, 100, es::written});
   for (int i = 0; i < 5; ++i) recorder.look_up(11, {0, 8, 100, es::written});
   recorder.events()[2].block =
-      900;  // the first answer names another place, and so do all later answers
+      900;  // the first answer names another place; all later answers name it, too
   for (std::size_t i = 4; i < recorder.events().size(); i += 2) recorder.events()[i].block = 900;
   Source source(recorder.events());
   const Result<Replay> replay = follow(source, models().front());

@@ -51,10 +51,11 @@ TEST(FreedList, MergesWithItsParentAlone) {
   EXPECT_TRUE(list.add(0, 20, 2, 1));
   EXPECT_TRUE(list.add(0, 10, 2, 1));
   EXPECT_TRUE(list.add(0, 30, 2, 1));
-  EXPECT_TRUE(list.add(0, 18, 2, 1));  // goes below 10, but is not adjacent to it
+  EXPECT_TRUE(list.add(0, 18, 2, 1));  // becomes a child of 10, but is not adjacent to it
   ASSERT_EQ(list.entries().size(), 4u);
   EXPECT_EQ(list.entries().back().start, 18u);
-  EXPECT_TRUE(list.add(0, 12, 6, 1));  // goes below 18 and merges with it; then 10 also merges
+  EXPECT_TRUE(list.add(0, 12, 6, 1));  // becomes a child of 18 and merges with it; then 10 also
+                                       // merges
   ASSERT_EQ(list.entries().size(), 3u);
   const auto taken = list.take_committed(1);
   ASSERT_EQ(taken.size(), 3u);
@@ -65,8 +66,8 @@ TEST(FreedList, MergesWithItsParentAlone) {
   EXPECT_TRUE(list.empty());
 }
 
-// After 10, 30 and 20 are added, 20 is the root. So 21 goes below 30, and does not merge. Once the
-// first transaction has left the tree, 21 goes below 20.
+// After 10, 30 and 20 are added, 20 is the root. So 21 becomes a child of 30, and does not merge.
+// Once the entries of the first transaction have left the tree, 21 becomes a child of 20.
 TEST(FreedList, UnlinkedEntriesDoNotShapeTheTree) {
   for (const bool unlinks : {false, true}) {
     FreedList list(FreedMerging::parent);

@@ -32,7 +32,7 @@ TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
   EXPECT_FALSE(parse_mb_stats("reqs: 7\n").ok());
 }
 
-// Texts with the counters of a section in the order of Linux 6.1, and in that of 6.18.
+// Texts with the counters of a section in the order of Linux 6.1, and in the order of Linux 6.18.
 constexpr const char* kPasted[] = {
     kMbStats,
     "mballoc:\n\treqs: 7\n\tcr_p2_aligned_stats:\n\t\thits: 4\n\t\tgroups_considered: 3\n"

@@ -20,7 +20,7 @@ class SweepCommand : public ::testing::Test {
  protected:
   SweepCommand() { unpack("delalloc-4k-6.12"); }
 
-  // Replaces the image and the trace with those of a bundled capture.
+  // Replaces the image and the trace with the image and the trace of a bundled capture.
   void unpack(const std::string& name) const {
     for (const std::string& file : {trace_, image_}) std::filesystem::remove(file);
     const auto done = test::run(

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Checks that systemd accepts the service in examples/ and rates it as well confined, and that the service runs e4replay
-# with valid options.
+# Checks that systemd accepts the service in examples/, that systemd's security rating of it is good, and that the
+# service runs e4replay with valid options.
 #   service.sh E4REPLAY UNIT
 # Exit status 77 without systemd-analyze.
 set -euo pipefail

@@ -115,7 +115,7 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   return outputs;
 }
 
-// Performs all operations, and writes them to a file if asked to.
+// Performs all operations, and writes them to a file if that was requested.
 Status do_all(app::Ageing& ageing, const Options& options, const Outputs& outputs) {
   Progress progress(!options.no_progress);
   if (options.operations.empty()) return ageing.run({progress, warn}, {});

@@ -67,7 +67,7 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
   return out;
 }
 
-// The names that conditions may use: the figures of --with and those of --base.
+// The names that conditions may use: the figures of --with and the figures of --base.
 app::FigureNames figure_names(const review::ReviewOptions& chosen) {
   app::FigureNames out;
   for (const char* side : {"", "with:", "base:"})

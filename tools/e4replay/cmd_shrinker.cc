@@ -126,9 +126,9 @@ boost::json::object json_of(const ReclaimOutcome& outcome) {
   return out;
 }
 
-// The share of the recorded calls in which the model agrees with the recording, or the share of
-// such lookups, whichever is smaller. Empty if there are no calls. There are about a thousand
-// lookups for each call, so a common share would hide a wrong model.
+// How far the model agrees with the recording: the smaller of its share of equal calls and its
+// share of equal lookups. Empty if there are no calls. There are about a thousand lookups for each
+// call, so a common share would hide a wrong model.
 std::optional<double> percent_same(const CacheAgreement& agreement) {
   const auto calls = agreement.scans.percent();
   if (!calls) return std::nullopt;

@@ -161,7 +161,8 @@ class Screen {
 // The destinations of a watch's metrics: a file, a port, both, or none.
 class WatchMetrics {
  public:
-  // If `file` is empty, no file is written. The Error says which of the two could not be opened.
+  // If `file` is empty, no file is written. The Error says whether the file or the port could not
+  // be opened.
   [[nodiscard]] static Result<std::unique_ptr<WatchMetrics>> open(
       const std::string& file, const std::optional<watch::ListenAddress>& listen);
 

@@ -28,8 +28,8 @@ const Command& watch_command();
 
 std::span<const Command> commands() {
   // Ordered as a new user needs them: first the commands that answer the question and show whether
-  // the answer can be trusted, then those for the user's own file system instead of a bundled one,
-  // then those that examine files, then the rest.
+  // the answer can be trusted, then the commands for the user's own file system instead of a
+  // bundled one, then the commands that examine files, then the rest.
   static const std::array kTable = {
       replay_command(), verify_command(),   review_command(), record_command(),
       watch_command(),  sweep_command(),    hunt_command(),   kernel_command(),

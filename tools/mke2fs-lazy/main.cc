@@ -189,7 +189,7 @@ Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock,
   return kFailed;
 }
 
-// Checks the tables that mke2fs itself was told to initialise.
+// Checks the tables that mke2fs itself had to initialise.
 Result<int> judge_mke2fs(const std::string& mke2fs, const MkfsOptions& options) {
   E4R_TRY(const auto target,
           Target::open(lazyinit::name_of({options.device, options.offset}), Target::Access::read));

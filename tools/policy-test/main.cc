@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// e4replay-policy-test: tests policies, including those from files, against the rules that every
+// e4replay-policy-test: tests policies, including policies from files, against the rules that every
 // policy must obey.
 #include <fmt/format.h>
 #include <getopt.h>

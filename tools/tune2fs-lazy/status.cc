@@ -41,7 +41,7 @@ struct Options {
   std::string watch;  // in seconds; empty without --watch
 };
 
-// The assumed pace for the estimate, and where its numbers come from.
+// The assumed pace for the estimate, and the origin of its numbers.
 struct Basis {
   std::uint32_t multiplier = InitItable::kDefaultMultiplier;
   const char* multiplier_from = "the kernel's default";

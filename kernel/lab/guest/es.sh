@@ -14,8 +14,8 @@ entries() {
 nothing_written_back() {
     echo 80 >/proc/sys/vm/dirty_ratio
     echo 70 >/proc/sys/vm/dirty_background_ratio
-    # The disk's share of the limit depends on the writes that it completed recently. It has completed none, so without
-    # this minimum its share would be almost zero.
+    # The disk's share of the limit depends on the writes that it completed recently. It has not completed any write
+    # yet, so without this minimum its share would be almost zero.
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 

@@ -151,8 +151,8 @@ tree_version() {
     make -s --no-print-directory -C "$1" kernelversion 2>/dev/null
 }
 
-# totals FILE: prints the last row of agree.sh's table in FILE: sums over the captures with one writer, and over those
-# with several writers.
+# totals FILE: prints the last row of agree.sh's table in FILE: sums over the captures with one writer, and sums over
+# the captures with several writers.
 totals() {
     awk -F ' *[|] *' '
         function number(text) { gsub(/,/, "", text); return text + 0 }

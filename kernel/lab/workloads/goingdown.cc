@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Shuts a file system down as a crash would. Data that is only in memory is lost, and so are
-// transactions that are not yet in the journal on disk. Uses the ioctl of ext4 in Linux 6.1
+// Shuts a file system down as a crash would. Data that is only in memory is lost, and transactions
+// that are not yet in the journal on disk are lost, too. Uses the ioctl of ext4 in Linux 6.1
 // (fs/ext4/ext4.h). xfs has the same ioctl.
 #include <sys/ioctl.h>
 

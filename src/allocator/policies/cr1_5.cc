@@ -27,9 +27,9 @@ bool is_cold(state::FsState& state, std::uint32_t number) {
   return group.need_init && group.disk_free > 0 && !group.corrupt;
 }
 
-// Finds a group that is not yet on the lists and with which a batch can begin. Checks the first
-// group of each of the first kMaxColdBatches batches from the goal on, then continues at a cursor
-// that passes over all groups once. Returns the number of groups if no such group is left.
+// Finds a group that is not yet on the lists and can be the first group of a batch. Checks the
+// first group of each of the first kMaxColdBatches batches from the goal on, then continues at a
+// cursor that passes over all groups once. Returns the number of groups if no such group is left.
 std::uint32_t find_cold_batch(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t groups = state.group_count();

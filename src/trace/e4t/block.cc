@@ -10,7 +10,7 @@ namespace {
 
 // An event begins with a tag: its kind, and a flag for each of the three parts that may follow.
 constexpr std::uint8_t kContext = 0x20;  // pid, cpu or device differ from the previous event
-constexpr std::uint8_t kTime = 0x40;     // the time differs from that of the previous event
+constexpr std::uint8_t kTime = 0x40;     // the time differs from the time of the previous event
 constexpr std::uint8_t kFields = 0x80;   // fields differ from the model's prediction
 constexpr std::uint8_t kPid = 1, kCpu = 2, kDev = 4;  // the mask of the context part
 // A time code that no time difference produces. It says that the absolute time follows.

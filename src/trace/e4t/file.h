@@ -52,7 +52,7 @@ class Writer {
 [[nodiscard]] std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
                                                const ReadOptions& options);
 
-// Packed events in memory, in blocks like those of a file but without the frames around them.
+// Packed events in memory, in blocks as in a file but without the frames around them.
 class PackedBlocks {
  public:
   void add(std::span<const Event> events);

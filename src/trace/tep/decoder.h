@@ -38,7 +38,7 @@ struct EventFormat {
 
   std::string system, name;
   std::int64_t id = -1;
-  std::vector<Field> common, fields;  // the fields of all events, and those of this event
+  std::vector<Field> common, fields;  // the fields of all events, and the fields of this event
   std::vector<Name> flags, symbols;   // from the first list of that type; empty without a list
   bool print_known = true;            // whether `flags` and `symbols` are reliable
   friend bool operator==(const EventFormat&, const EventFormat&) = default;

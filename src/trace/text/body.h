@@ -36,7 +36,7 @@ struct BodyContext {
   std::string_view problem;
 };
 
-// Notes that the kernel is older than `release`. The oldest bound wins.
+// Records that the kernel is older than `release`. The oldest bound wins.
 inline void show_older(BodyContext& context, OlderThan release) {
   context.older_than = std::max(context.older_than, release);
 }

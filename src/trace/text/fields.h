@@ -168,7 +168,7 @@ struct SearchCriterion : Required<"cr">, Names<"cr"> {
   }
 };
 
-// "KEY group/start/len@logical", without "@logical" unless Located. The record has three or four
+// "KEY group/start/len@logical"; "@logical" is there only if Located. The record has three or four
 // numbers: NAME_group, NAME_start, ...
 template <Key N, bool Located>
 struct ExtentNames : Names<N + Key("_group"), N + Key("_start"), N + Key("_len")> {};
@@ -424,7 +424,7 @@ struct Body {
     }
   }
 
-  // Notes the absence of an optional field if the absence limits the kernel's release.
+  // Records the absence of an optional field if the absence limits the kernel's release.
   template <class Field>
   static void note_lacking(BodyContext& c) {
     if constexpr (requires { Field::lacks(c); }) Field::lacks(c);

@@ -134,7 +134,7 @@ struct LineCursor {
     const auto count = p - start;
     return count > 0 && (count < 20 || twenty_digits_fit(start, p));
   }
-  // Whether a number of twenty digits fits 64 bits. It may exceed 2^64 - 1.
+  // Whether a number of twenty digits fits in 64 bits. Such a number may exceed 2^64 - 1.
   static bool twenty_digits_fit(const char* start, const char* stop) {
     while (start < stop && *start == '0') ++start;
     const std::string_view text(start, static_cast<std::size_t>(stop - start));

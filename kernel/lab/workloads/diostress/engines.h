@@ -34,7 +34,7 @@ struct Io {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Starts all writes of the batch. reap() returns all of them, even those that complete at once.
+  // Starts all writes of the batch. reap() returns all of them, even writes that complete at once.
   virtual void submit(const std::vector<Io*>& batch) = 0;
   // Appends completed writes to `out`. Waits until at least `least` writes have completed.
   virtual void reap(std::vector<Io*>& out, unsigned least) = 0;
