@@ -217,8 +217,9 @@ TEST_F(Tool, KilledAtAnyInstantIsFinishedLater) {
   for (int i = 0; i < 25; ++i) {
     copy_sparse(fresh, path_);
     const std::string after = std::to_string(0.002 + i * 0.012);
-    const auto killed = run({"timeout", "-s", "KILL", after, TUNE2FS_LAZY, "finish", path_,
-                             "--max-rate", "16M", "--threads", "2"});
+    // With --foreground, timeout waits until the killed process has ended and dropped its locks.
+    const auto killed = run({"timeout", "--foreground", "-s", "KILL", after, TUNE2FS_LAZY, "finish",
+                             path_, "--max-rate", "16M", "--threads", "2"});
     cut_short += killed.status != 0;
     SCOPED_TRACE("killed after " + after + " s");
     expect_clean(path_);
