@@ -16,6 +16,7 @@ class RecentMap {
   RecentMap() = default;
   RecentMap(const RecentMap& other) : map_(other.map_) {}
   RecentMap& operator=(const RecentMap& other) {
+    if (this == &other) return *this;
     recent_ = nullptr;
     map_ = other.map_;
     return *this;
