@@ -223,13 +223,14 @@ class OrderSearch final : public Follow {
   bool repeats_ = false;            // as repeat_commits() set it
   std::unique_ptr<Commit> commit_;  // the last commit; null if it cannot be repeated
   FreedSteps before_, since_;       // since the last commit but one, and since the last one
+  std::shared_ptr<allocator::Model> spare_;  // of an earlier commit
   // Allocations (Op::request) before which the commit has perhaps returned less than the search
   // assumed, because many of the next decisions differ.
   Requests doubted_;
   bool has_new_doubt_ = false;
   // Budgets in operations. Each operation adds to them, so copies and repetitions hardly more than
   // double the time of the search.
-  std::uint64_t copies_left_ = 1 << 18, repeats_left_ = 1 << 18;
+  std::uint64_t copies_left_ = 1 << 14, repeats_left_ = 1 << 18;
 };
 
 }  // namespace e4r::replay

@@ -16,8 +16,11 @@ constexpr std::size_t kMostOps = 1 << 17;
 // The most changes of freed extents from one commit to the next that are kept: 32 MiB.
 constexpr std::size_t kMostSteps = 1 << 20;
 
-// How many operations must have been processed for each one whose time copies take.
-constexpr std::uint64_t kOpsPerCopy = 4;
+// The time that it takes to copy a group or a small object, in operations that take as long. Copies
+// may take one part in kOpsPerCopied of the time of all operations.
+constexpr std::uint64_t kGroupCost = 6;
+constexpr std::uint64_t kSmallPerOp = 4;
+constexpr std::uint64_t kOpsPerCopied = 8;
 // How many trials a repetition may make for each operation, unless it repeats an earlier run as it
 // was.
 constexpr std::uint64_t kTrialsPerOp = 32;
@@ -26,24 +29,23 @@ constexpr std::uint64_t kTrialsPerOp = 32;
 
 // Keeps the present moment, so that the commit that begins now can be repeated.
 void OrderSearch::begin_commit() {
-  std::shared_ptr<allocator::Model> spare = std::exchange(before_, std::move(since_)).from;
-  since_ = {};
+  if (before_.from) spare_ = std::move(before_.from);
+  before_ = std::exchange(since_, {});
   const state::FsState& state = model().state();
   if (!repeats_ || model().policy().kernel.freed != state::FreedMerging::parent ||
       trace().discards_recorded || !trace().trims.empty() || !state.discarding().empty())
     return;
-  // Copying a group takes about as long as an operation, and copying a small object an eighth of
-  // it.
-  const std::uint64_t cost =
-      state.groups_loaded() +
-      (state.freed().entries().size() + file_facts().size() + at_.found.moves()) / 8;
-  if (copies_left_ < kOpsPerCopy * cost) return;
-  copies_left_ -= kOpsPerCopy * cost;
-  if (!spare)
-    spare = std::make_shared<allocator::Model>(source(), model().policy(), model().tunables());
-  spare->copy_from(model());
-  since_.from = spare;
-  commit_.reset(new Commit{.mark = mark(), .model = std::move(spare), .cost = cost, .at = at_});
+  const std::uint64_t small =
+      state.freed().entries().size() + file_facts().size() + at_.found.moves();
+  const std::uint64_t cost = kGroupCost * state.groups_loaded() + small / kSmallPerOp;
+  if (copies_left_ < kOpsPerCopied * cost) return;
+  copies_left_ -= kOpsPerCopied * cost;
+  since_.from = std::move(spare_);
+  if (!since_.from)
+    since_.from =
+        std::make_shared<allocator::Model>(source(), model().policy(), model().tunables());
+  since_.from->copy_from(model());
+  commit_.reset(new Commit{.mark = mark(), .model = since_.from, .cost = cost, .at = at_});
   frees_.set_mark();
 }
 

@@ -60,10 +60,12 @@ void FsState::copy_groups(const FsState& other) {
   for (Group& group : groups_) {
     const Group& from = other.groups_[group.number];
     static_cast<GroupFacts&>(group) = from;
-    if (from.own)
-      std::ranges::copy(other.words(from), own_words(group).begin());
-    else
+    const std::size_t words = other.words(from).size();
+    if (!from.own)
       group.own.reset();
+    else if (!group.own)
+      group.own = std::make_unique_for_overwrite<std::uint64_t[]>(words);
+    if (from.own) std::copy_n(from.own.get(), words, group.own.get());
     if (!from.buddy)
       group.buddy.reset();
     else if (group.buddy)
