@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <ranges>
 
 #include "replay/order_search.h"
 #include "replay/trial.h"
@@ -37,6 +36,7 @@ std::optional<std::vector<Freed>> without(const state::FreedList::Group& own,
     if (entry.end() < end) rest[entry.end()] = end;
   }
   std::vector<Freed> out;
+  out.reserve(rest.size());
   for (const auto& [start, end] : rest)
     out.push_back({own.entries.front().group, start, end - start, 0, 0});
   return out;
@@ -193,12 +193,12 @@ void OrderSearch::note_missing(const Op& op) {
 void OrderSearch::note_given_too_early(const Op& op) {
   state::FsState& state = model().own_state();
   Trial trial(state);
-  for (const Change& change : std::views::reverse(at_.changes)) {
-    if (change.event < commit_began_) return;
-    if (change.extent.freed_at == 0) continue;
-    if (entries_left_ == 0 || !trial.take(change.extent)) return;
+  for (auto change = at_.changes.rbegin(); change != at_.changes.rend(); ++change) {
+    if (change->event < commit_began_) return;
+    if (change->extent.freed_at == 0) continue;
+    if (entries_left_ == 0 || !trial.take(change->extent)) return;
     --entries_left_;
-    if (agrees(op)) return progress_.add_missing(op.ordinal, change.extent.freed_at);
+    if (agrees(op)) return progress_.add_missing(op.ordinal, change->extent.freed_at);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
+#include <iterator>
 
 #include "replay/checkpoint.h"
 #include "replay/trial.h"
@@ -251,7 +251,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
 // it. `later` is in reverse order.
 void OrderSearch::remember(const Placed& placed, const Others& later) {
   std::vector<Placed> last = {placed};
-  for (const Placed* other : std::views::reverse(later)) last.push_back(*other);
+  std::transform(later.rbegin(), later.rend(), std::back_inserter(last),
+                 [](const Placed* other) { return *other; });
   std::erase_if(at_.placed, [&](const Placed& other) {
     return std::ranges::find(later, &other) != later.end();
   });
@@ -299,13 +300,13 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
     seen.push_back({extent.group, extent.start, extent.count, !freed});
     return agrees(op);
   };
-  for (const Freed& entry : std::views::reverse(returned)) {
+  for (auto entry = returned.rbegin(); entry != returned.rend(); ++entry) {
     if (tries == 0 || at_.trials_left == 0) return std::nullopt;
-    if (undo(entry, true)) return seen;
+    if (undo(*entry, true)) return seen;
   }
-  for (const Change& change : std::views::reverse(at_.changes)) {
-    if (tries == 0 || at_.trials_left == 0 || change.event <= op.asked_at) break;
-    if (undo(change.extent, change.freed)) return seen;
+  for (auto change = at_.changes.rbegin(); change != at_.changes.rend(); ++change) {
+    if (tries == 0 || at_.trials_left == 0 || change->event <= op.asked_at) break;
+    if (undo(change->extent, change->freed)) return seen;
   }
   return std::nullopt;
 }
@@ -433,9 +434,9 @@ bool OrderSearch::agree_without(const Others& later) {
   if (later.back() == &at_.placed.back()) return true;
   Trial trial(model().own_state());
   Others undone;
-  for (Placed& other : std::views::reverse(at_.placed)) {
-    if (other.can_undo && undo(other, trial)) undone.push_back(&other);
-    if (&other == later.back()) break;
+  for (auto other = at_.placed.rbegin(); other != at_.placed.rend(); ++other) {
+    if (other->can_undo && undo(*other, trial)) undone.push_back(&*other);
+    if (&*other == later.back()) break;
   }
   return std::all_of(undone.rbegin(), undone.rend(), [&](const Placed* other) {
     return std::ranges::find(later, other) != later.end() || agrees_and_takes(other->op, trial);

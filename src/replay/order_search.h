@@ -230,7 +230,7 @@ class OrderSearch final : public Follow {
   bool has_new_doubt_ = false;
   // Budgets in operations. Each operation adds to them, so copies and repetitions hardly more than
   // double the time of the search.
-  std::uint64_t copies_left_ = 1 << 14, repeats_left_ = 1 << 18;
+  std::uint64_t copies_left_ = 1 << 18, repeats_left_ = 1 << 18;
 };
 
 }  // namespace e4r::replay

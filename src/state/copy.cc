@@ -59,7 +59,7 @@ void FsState::copy_groups(const FsState& other) {
   tree_.clear();
   for (Group& group : groups_) {
     const Group& from = other.groups_[group.number];
-    static_cast<GroupFacts&>(group) = from;
+    static_cast<GroupFacts&>(group) = static_cast<const GroupFacts&>(from);
     const std::size_t words = other.words(from).size();
     if (!from.own)
       group.own.reset();
@@ -92,7 +92,7 @@ void FsState::copy_preallocs(const FsState& other) {
     const Group& from = other.groups_[group.number];
     for (const Prealloc& pa : from.preallocs) {
       Prealloc& copy = pool_.make();
-      static_cast<PreallocFacts&>(copy) = pa;
+      static_cast<PreallocFacts&>(copy) = static_cast<const PreallocFacts&>(pa);
       group.preallocs.push_back(copy);
       copies.emplace(&pa, &copy);
     }
