@@ -34,7 +34,7 @@ struct StartImage {
                                             const Listener& listener);
 
 // Applies the tunables of `file`, or if that is empty, of the capture that holds the image. Returns
-// their source, or an empty string if there are none.
+// the source of the tunables, or an empty string if no source has tunables.
 [[nodiscard]] Result<std::string> take_start_tunables(const std::string& file,
                                                       const OpenedImage& opened,
                                                       allocator::Tunables& tunables);

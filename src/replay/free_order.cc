@@ -35,13 +35,13 @@ void FreeOrder::note(const Op& op, const state::FreedList& freed, std::uint64_t 
   if (op.kind != Op::Kind::free) return;
   auto frees = frees_.find(op.group);
   if (!freed.has(op.group)) {
-    note_change(op.group);
+    keep_for_mark(op.group);
     frees = frees_.try_emplace(op.group).first;
     frees->second.clear();
   }
   if (frees == frees_.end()) return;
   if (frees->second.size() == kMostFrees) {
-    note_change(op.group);
+    keep_for_mark(op.group);
     frees_.erase(frees);
     return;
   }
@@ -70,9 +70,9 @@ void FreeOrder::set_mark() {
   mark_ = {parts_.size(), last_, steps_, event_, budget_, {}};
 }
 
-// Keeps the frees of the group as they are now for return_to_mark(), which itself removes those
-// noted since the mark.
-void FreeOrder::note_change(std::uint32_t group) {
+// Keeps the frees of the group as they are now for return_to_mark(), which itself removes the
+// frees noted since the mark.
+void FreeOrder::keep_for_mark(std::uint32_t group) {
   if (!mark_ || mark_->changed.contains(group)) return;
   const auto frees = frees_.find(group);
   mark_->changed.emplace(group, frees == frees_.end() ? std::vector<Free>() : frees->second);
@@ -153,7 +153,7 @@ void FreeOrder::keep(std::uint32_t group, const Other& other) {
   };
   const std::size_t from = index(other.event), to = index(other.after);
   if (from >= to || to >= frees.size()) return;
-  note_change(group);
+  keep_for_mark(group);
   frees = moved(std::move(frees), from, to);
 }
 

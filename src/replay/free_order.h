@@ -82,7 +82,7 @@ class FreeOrder {
     std::uint64_t steps = 0, event = 0, budget = 0;
     std::unordered_map<std::uint32_t, std::vector<Free>> changed;  // groups, before their change
   };
-  void note_change(std::uint32_t group);
+  void keep_for_mark(std::uint32_t group);
 
   state::FreedMerging merging_;
   std::uint32_t thread_ = 0;  // the thread of the first free

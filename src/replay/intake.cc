@@ -370,9 +370,8 @@ Result<const Op*> OpReader::next() {
       behind_.push_back(op_before(*op, seen));
       sees_earlier = true;
     }
-  } else if (op->kind == Op::Kind::free) {
-    if (const std::uint64_t freed = schedule_.progress().estimate(op->ordinal); freed != 0)
-      behind_.emplace_back(op_before(*op, Op::Kind::unlink_until)).count = freed;
+  } else if (const auto unlink = unlink_before(*op, schedule_.progress())) {
+    behind_.push_back(*unlink);
   }
   if (behind_.empty()) return op;
   behind_.push_back(*op);

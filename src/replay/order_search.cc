@@ -75,22 +75,19 @@ Status OrderSearch::advance(const Op& op) {
 Status OrderSearch::follow(const Op& op) {
   E4R_CHECK(place_closed(op.ordinal));
   at_.event = op.ordinal;
-  if (op.kind == Op::Kind::free)
-    if (const std::uint64_t freed = at_.found.progress().estimate(op.ordinal); freed != 0) {
-      Op unlink = op_before(op, Op::Kind::unlink_until);
-      unlink.count = freed;
-      note_step(unlink);
-      E4R_CHECK(Follow::advance(unlink));
-    }
+  if (const auto unlink = unlink_before(op, at_.found.progress())) {
+    note_step(*unlink);
+    E4R_CHECK(Follow::advance(*unlink));
+  }
   note_step(op);
   if (op.kind == Op::Kind::commit_flushing) {
     at_.found.progress().begin(at_.event, commit_ ? commit_->notes : CommitProgress::Notes());
     entries_left_ = kTriesPerEntry * model().own_state().freed().entries().size();
+    progress_ = {};
     progress_.begin(at_.event);
     tests_.clear();
     commit_began_ = at_.event;
   } else if (op.kind == Op::Kind::end_commit) {
-    progress_.end(at_.event);
     at_.found.progress().end(at_.event);
     note_commit(UINT64_MAX);
     at_.returned = 0;

@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -122,8 +123,8 @@ class OrderSearch final : public Follow {
   }
   [[nodiscard]] bool can_repeat(unsigned times);
   Result<bool> repeat_commit(std::uint64_t limit);
-  Status restore_commit(const Requests& doubted);
   Status repeat_doubted();
+  Result<bool> improve_commit(const std::function<void()>& undo);
   Status use_earlier_progress();
   void note_freed(const FreedStep& step);
   void simulate_freed(const CommitProgress& progress, state::FreedList& out) const;
@@ -180,8 +181,8 @@ class OrderSearch final : public Follow {
     unsigned decisions = 0, differing = 0;
   };
   std::deque<Test> tests_;
-  CommitProgress progress_;
-  bool reordered_ = false;  // an allocation or a free was moved after others
+  CommitProgress progress_;  // of the last commit alone, as its allocations show it
+  bool reordered_ = false;   // an allocation or a free was moved after others
   // A recent change of free space: an extent that became free (`freed`) because a commit returned
   // it or a preallocation was discarded, or an extent that an allocation took.
   struct Change {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The part of OrderSearch that goes back to the beginning of a commit.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -83,7 +84,6 @@ void OrderSearch::return_to_begin() {
   at_ = commit_->at;
   since_.steps.clear();
   frees_.return_to_mark();
-  progress_.forget_last();
   reordered_ = true;
 }
 
@@ -98,32 +98,37 @@ bool OrderSearch::can_repeat(unsigned times) {
 // Repeats the operations of the commit, and begins again for each new doubt. Returns false, in the
 // middle of the commit, once `limit` decisions differ in it.
 Result<bool> OrderSearch::repeat_commit(std::uint64_t limit) {
-  return_to_begin();
-  const std::uint64_t trials = kTrialsPerOp * commit_->ops.size();
-  at_.trials_left = std::min(at_.trials_left, trials);
-  for (std::size_t done = 0; done < commit_->ops.size();) {
-    E4R_CHECK(follow(commit_->ops[done++]));
-    if (differing_in_commit() >= limit) return false;
-    if (!std::exchange(has_new_doubt_, false) || !can_repeat(1)) continue;
+  const std::vector<Op>& ops = commit_->ops;
+  const auto begin = [&]() -> std::size_t {
     return_to_begin();
-    at_.trials_left = std::min(at_.trials_left, trials);
-    done = 0;
+    at_.trials_left = std::min(at_.trials_left, kTrialsPerOp * ops.size());
+    return 0;
+  };
+  for (std::size_t done = begin(); done < ops.size();) {
+    E4R_CHECK(follow(ops[done++]));
+    if (differing_in_commit() >= limit) return false;
+    if (std::exchange(has_new_doubt_, false) && can_repeat(1)) done = begin();
   }
   return true;
 }
 
-// Repeats the commit as it was with these doubts.
-Status OrderSearch::restore_commit(const Requests& doubted) {
-  doubted_ = doubted;
-  return_to_begin();
-  for (const Op& op : commit_->ops) E4R_CHECK(follow(op));
+Status OrderSearch::repeat_doubted() {
+  if (!commit_ || !std::exchange(has_new_doubt_, false) || !can_repeat(1)) return {};
+  E4R_CHECK(repeat_commit(UINT64_MAX));
   return {};
 }
 
-Status OrderSearch::repeat_doubted() {
-  if (!commit_ || !std::exchange(has_new_doubt_, false) || !can_repeat(1)) return {};
-  const Result<bool> repeated = repeat_commit(UINT64_MAX);
-  return repeated.ok() ? Status() : repeated.error();
+// Repeats the commit after a change of what is known at its beginning. If no fewer decisions differ
+// then, calls `undo` and repeats the commit as it was. Returns whether the change is kept.
+Result<bool> OrderSearch::improve_commit(const std::function<void()>& undo) {
+  const Requests doubted = doubted_;
+  E4R_TRY(const bool better, repeat_commit(differing_in_commit()));
+  if (better) return true;
+  undo();
+  doubted_ = doubted;
+  return_to_begin();
+  for (const Op& op : commit_->ops) E4R_CHECK(follow(op));
+  return false;
 }
 
 // Ends the last commit. If decisions differ in it, repeats it first with what is known about the
@@ -132,15 +137,11 @@ Status OrderSearch::repeat_doubted() {
 Status OrderSearch::end_commit() {
   if (!commit_) return {};
   if (differing_in_commit() > 0) E4R_CHECK(use_earlier_progress());
-  while (differing_in_commit() > 0 && !progress_.last().empty() && can_repeat(2)) {
-    const Requests doubted = doubted_;
+  bool better = true;
+  while (better && differing_in_commit() > 0 && !progress_.last().empty() && can_repeat(2)) {
     CommitProgress::Notes notes = progress_.last();
     std::swap(commit_->notes, notes);
-    E4R_TRY(const bool better, repeat_commit(differing_in_commit()));
-    if (better) continue;
-    commit_->notes = std::move(notes);
-    E4R_CHECK(restore_commit(doubted));
-    break;
+    E4R_TRY(better, improve_commit([&] { commit_->notes = std::move(notes); }));
   }
   forget_commit();
   return {};
@@ -169,13 +170,12 @@ Status OrderSearch::use_earlier_progress() {
     replaced.emplace(group, std::move(now));
   }
   if (replaced.empty()) return {};
-  const Requests doubted = doubted_;
   std::swap(commit_->at.found, found);
-  E4R_TRY(const bool better, repeat_commit(differing_in_commit()));
-  if (better) return {};
-  std::swap(commit_->at.found, found);
-  for (const auto& [group, was] : replaced) freed.set_group(group, was);
-  return restore_commit(doubted);
+  E4R_CHECK(improve_commit([&] {
+    std::swap(commit_->at.found, found);
+    for (const auto& [group, was] : replaced) freed.set_group(group, was);
+  }));
+  return {};
 }
 
 // Makes `out` the freed extents at the beginning of the last commit, if the commit before it had

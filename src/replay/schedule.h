@@ -45,10 +45,6 @@ class CommitProgress {
   void set_last(Notes notes) {
     if (!commits_.empty()) commits_.back().notes = std::move(notes);
   }
-  // Forgets the last commit.
-  void forget_last() {
-    if (!commits_.empty()) commits_.pop_back();
-  }
 
   // The event up to which the commit in progress had probably returned freed extents: halfway
   // between the last extent that it had certainly returned and the last one that it may have
@@ -155,6 +151,17 @@ class Schedule {
   out.group = seen.group;
   out.start = seen.start;
   out.count = seen.count;
+  return out;
+}
+
+// The operation that removes extents from their groups' trees before a free, because the commit in
+// progress has probably removed them by then. nullopt if it has removed none, or for other
+// operations.
+[[nodiscard]] inline std::optional<Op> unlink_before(const Op& op, const CommitProgress& progress) {
+  const std::uint64_t freed = op.kind == Op::Kind::free ? progress.estimate(op.ordinal) : 0;
+  if (freed == 0) return std::nullopt;
+  Op out = op_before(op, Op::Kind::unlink_until);
+  out.count = freed;
   return out;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Copies a state, so that a caller can return to it.
 #include <algorithm>
-#include <functional>
+#include <iterator>
+#include <memory>
 #include <unordered_map>
 
 #include "state/fs_state.h"
@@ -60,12 +61,13 @@ void FsState::copy_groups(const FsState& other) {
   for (Group& group : groups_) {
     const Group& from = other.groups_[group.number];
     static_cast<GroupFacts&>(group) = static_cast<const GroupFacts&>(from);
-    const std::size_t words = other.words(from).size();
-    if (!from.own)
+    if (from.own) {
+      const std::size_t words = other.words(from).size();
+      if (!group.own) group.own = std::make_unique_for_overwrite<std::uint64_t[]>(words);
+      std::copy_n(from.own.get(), words, group.own.get());
+    } else {
       group.own.reset();
-    else if (!group.own)
-      group.own = std::make_unique_for_overwrite<std::uint64_t[]>(words);
-    if (from.own) std::copy_n(from.own.get(), words, group.own.get());
+    }
     if (!from.buddy)
       group.buddy.reset();
     else if (group.buddy)
