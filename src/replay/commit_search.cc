@@ -153,10 +153,9 @@ void OrderSearch::note_commit(std::uint64_t freed) {
 void OrderSearch::note_returned(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction) return;
-  model().state().freed().for_group(op.group, [&](const Freed& entry) {
+  for (const Freed& entry : model().state().freed().entries_of(op.group))
     if (entry.transaction == *transaction && entry.overlaps(op.start, 1))
       at_.returned = std::max(at_.returned, entry.freed_at);
-  });
 }
 
 // Records the first extent of the decision's group that the commit in progress cannot have returned
@@ -164,19 +163,19 @@ void OrderSearch::note_returned(const Op& op) {
 void OrderSearch::note_missing(const Op& op) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
+  if (at_.trials_left == 0) return;
+  if (!agrees(op)) return note_given_too_early(op);
   state::FsState& state = model().own_state();
   std::vector<Freed> entries;
-  state.freed().for_group(op.closing.result.group, [&](const Freed& entry) {
+  for (const Freed& entry : state.freed().entries_of(op.closing.result.group))
     if (entry.transaction == *transaction) entries.push_back(entry);
-  });
-  std::ranges::sort(entries, {}, &Freed::freed_at);
+  Trial trial(state);
   const auto agrees_with = [&](std::size_t count) {
-    Trial trial(state);
-    for (const Freed& entry : std::span(entries).first(count))
-      if (!trial.give(entry)) return true;
+    trial.undo_to(count);
+    while (trial.changes() < count)
+      if (!trial.give(entries[trial.changes()])) return true;
     return agrees(op);
   };
-  if (!agrees_with(0)) return note_given_too_early(op);
   // Finds by bisection the least number of returned extents that changes the outcome, assuming that
   // all larger numbers change it, too.
   std::size_t low = 0, high = entries.size();
@@ -251,10 +250,9 @@ std::optional<std::uint64_t> OrderSearch::find_needed_commit(const Op& op) {
   if (!transaction || op.closing.prealloc) return std::nullopt;
   const Taken taken(op);
   std::uint64_t needed = 0;
-  model().state().freed().for_group(taken.group, [&](const Freed& entry) {
+  for (const Freed& entry : model().state().freed().entries_of(taken.group))
     if (entry.transaction == *transaction && entry.overlaps(taken.start, taken.count))
       needed = std::max(needed, entry.freed_at);
-  });
   if (needed == 0) return std::nullopt;
   return find_commit(op, [&](const Freed& entry) { return entry.freed_at == needed; },
                      {.last_event = needed});

@@ -25,13 +25,7 @@ void FreeOrder::note(const Op& op, const state::FreedList& freed, std::uint64_t 
   }
   ++steps_;
   event_ = std::max(event_, op.ordinal);
-  if (const auto last = last_.find(op.pid); last != last_.end()) {
-    if (const auto frees = frees_.find(last->second.group); frees != frees_.end()) {
-      const auto own = std::ranges::lower_bound(frees->second, last->second.at, {}, &Free::at);
-      if (own != frees->second.end() && own->at == last->second.at) own->until = steps_;
-    }
-    last_.erase(last);
-  }
+  note_step_of(op.pid);
   if (op.kind != Op::Kind::free) return;
   auto frees = frees_.find(op.group);
   if (!freed.has(op.group)) {
@@ -48,7 +42,22 @@ void FreeOrder::note(const Op& op, const state::FreedList& freed, std::uint64_t 
   budget_ += kStepsPerFree;
   frees->second.push_back({steps_, UINT64_MAX, event_, transaction, op.pid, op.start,
                            static_cast<std::uint32_t>(op.count)});
-  last_[op.pid] = {op.group, steps_};
+  last_[op.pid] = {op.group, steps_, frees->second.size() - 1};
+}
+
+// Records that the thread has come to another step, so its last free has taken effect.
+void FreeOrder::note_step_of(std::uint32_t thread) {
+  const auto found = last_.find(thread);
+  if (found == last_.end()) return;
+  const Last last = found->second;
+  last_.erase(found);
+  const auto frees = frees_.find(last.group);
+  if (frees == frees_.end()) return;
+  auto own = frees->second.begin() +
+             static_cast<std::ptrdiff_t>(std::min(last.index, frees->second.size()));
+  if (own == frees->second.end() || own->at != last.at)
+    own = std::ranges::lower_bound(frees->second, last.at, {}, &Free::at);
+  if (own != frees->second.end() && own->at == last.at) own->until = steps_;
 }
 
 void FreeOrder::note_returned(std::uint64_t transaction, std::uint64_t last_event) {

@@ -69,7 +69,9 @@ class FreeOrder {
   struct Last {
     std::uint32_t group = 0;
     std::uint64_t at = 0;
+    std::size_t index = 0;  // among the group's frees, unless other frees were moved or forgotten
   };
+  void note_step_of(std::uint32_t thread);
   [[nodiscard]] state::FreedList::Group simulate(std::uint32_t group,
                                                  const std::vector<Free>& frees);
   [[nodiscard]] static std::vector<Free> moved(std::vector<Free> frees, std::size_t from,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/container/map.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
@@ -113,7 +114,7 @@ class Translation {
     std::uint64_t ino;    // 0: metadata
     std::uint64_t place;  // file block, or for metadata the block in the replay (0: no block)
   };
-  using Runs = std::map<std::uint64_t, Run>;
+  using Runs = boost::container::map<std::uint64_t, Run>;
   // The key of a recorded block has the writer's number above these bits.
   static constexpr unsigned kBlockBits = 48;
   static constexpr std::uint64_t kBlock = (1ull << kBlockBits) - 1;

@@ -10,10 +10,7 @@
 namespace e4r::state {
 
 void FreedList::copy_from(const FreedList& other) {
-  for (auto& [group, trees] : by_group_) {
-    trees.linked.clear();
-    trees.unlinked.clear();
-  }
+  for (auto& [group, own] : by_group_) clear(own);
   by_group_.clear();
   list_.clear();
   std::unordered_map<const Node*, Node*> copies;
@@ -23,14 +20,15 @@ void FreedList::copy_from(const FreedList& other) {
     copy.self = std::prev(list_.end());
     copy.linked = node.linked;
     copies.emplace(&node, &copy);
+    by_group_[copy.group].in_order.push_back(copy);
   }
   first_linked_ = std::ranges::find_if(list_, &Node::linked);
   const auto copy_of = [&](const Node& node) { return copies.at(&node); };
   const auto keep = [](Node*) {};  // list_ owns the nodes
-  for (const auto& [group, trees] : other.by_group_) {
-    Trees& mine = by_group_[group];
-    mine.linked.clone_from(trees.linked, copy_of, keep);
-    mine.unlinked.clone_from(trees.unlinked, copy_of, keep);
+  for (const auto& [group, own] : other.by_group_) {
+    OfGroup& mine = by_group_[group];
+    mine.linked.clone_from(own.linked, copy_of, keep);
+    mine.unlinked.clone_from(own.unlinked, copy_of, keep);
   }
 }
 

@@ -26,30 +26,32 @@ bool overlaps(const Tree& tree, typename Tree::const_iterator right, std::uint32
 
 bool FreedList::add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
                     std::uint64_t transaction, std::uint64_t event) {
-  Trees& trees = by_group_[group];
-  Tree& tree = trees.linked;
-  const auto right = tree.lower_bound(start);
-  if (overlaps(tree, right, start, count) ||
-      overlaps(trees.unlinked, trees.unlinked.lower_bound(start), start, count))
+  OfGroup& own = by_group_[group];
+  const auto right = own.linked.lower_bound(start);
+  if (overlaps(own.linked, right, start, count) ||
+      overlaps(own.unlinked, own.unlinked.lower_bound(start), start, count))
     return false;
   const Entry entry = {group, start, count, transaction, event};
   if (merging_ == FreedMerging::neighbours)
-    merge_with_neighbours(tree, right, entry);
-  else if (!merge_with_parent(tree, right, entry))
-    insert(tree, right, entry);
+    merge_with_neighbours(own, right, entry);
+  else if (!merge_with_parent(own, right, entry))
+    insert(own, right, entry);
   return true;
 }
 
 // `right` is the entry before which the new one belongs in the tree.
-void FreedList::insert(Tree& tree, const Tree::iterator& right, const Entry& entry) {
+void FreedList::insert(OfGroup& group, const Tree::iterator& right, const Entry& entry) {
   Node& node = list_.emplace_back(entry);
   node.self = std::prev(list_.end());
   if (first_linked_ == list_.end()) first_linked_ = node.self;
-  tree.insert_before(right, node);
+  group.in_order.push_back(node);
+  group.linked.insert_before(right, node);
 }
 
-void FreedList::remove(Tree& tree, Node& node) {
+void FreedList::remove(OfGroup& group, Node& node) {
+  Tree& tree = node.linked ? group.linked : group.unlinked;
   tree.erase(tree.iterator_to(node));
+  group.in_order.erase(group.in_order.iterator_to(node));
   if (first_linked_ == node.self) ++first_linked_;
   list_.erase(node.self);
 }
@@ -58,33 +60,35 @@ void FreedList::unlink(std::uint64_t transaction, std::uint64_t last_event) {
   for (; first_linked_ != list_.end() && first_linked_->transaction == transaction &&
          first_linked_->freed_at <= last_event;
        ++first_linked_) {
-    Trees& trees = by_group_.at(first_linked_->group);
-    trees.linked.erase(trees.linked.iterator_to(*first_linked_));
-    trees.unlinked.insert(*first_linked_);
+    OfGroup& own = by_group_.at(first_linked_->group);
+    own.linked.erase(own.linked.iterator_to(*first_linked_));
+    own.unlinked.insert(*first_linked_);
     first_linked_->linked = false;
   }
 }
 
-void FreedList::merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry) {
+void FreedList::merge_with_neighbours(OfGroup& group, Tree::iterator right, Entry entry) {
+  Tree& tree = group.linked;
   if (right != tree.begin())
     if (Node& left = *std::prev(right); joins(left, entry)) {
       entry.start = left.start;
       entry.count += left.count;
-      remove(tree, left);
+      remove(group, left);
     }
   if (right != tree.end() && joins(entry, *right)) {
     entry.count += right->count;
     Node& joined = *right++;
-    remove(tree, joined);
+    remove(group, joined);
   }
-  insert(tree, right, entry);
+  insert(group, right, entry);
 }
 
 // Merges the entry with the node that would be its parent in the tree, if the two extents join. The
 // parent of a new node is its left neighbour if that neighbour has no right child; otherwise the
 // right neighbour.
-bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry) {
+bool FreedList::merge_with_parent(OfGroup& group, const Tree::iterator& right, const Entry& entry) {
   using Traits = Tree::value_traits;
+  const Tree& tree = group.linked;
   Node* const left = right == tree.begin() ? nullptr : &*std::prev(right);
   const bool below_left =
       left != nullptr && Traits::node_traits::get_right(Traits::to_node_ptr(*left)) == nullptr;
@@ -93,7 +97,7 @@ bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const
     left->count += entry.count;
     if (right != tree.end() && joins(*left, *right)) {
       left->count += right->count;
-      remove(tree, *right);
+      remove(group, *right);
     }
     return true;
   }
@@ -102,39 +106,39 @@ bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const
   right->count += entry.count;
   if (left != nullptr && joins(*left, *right)) {
     left->count += right->count;
-    remove(tree, *right);
+    remove(group, *right);
   }
   return true;
 }
 
 TreeShape FreedList::shape(std::uint32_t group) const {
-  const auto trees = by_group_.find(group);
-  if (trees == by_group_.end()) return {{}};
-  return TreeShaper<Tree>::read(trees->second.linked, [](const Node& node) { return node.start; });
+  const auto own = by_group_.find(group);
+  if (own == by_group_.end()) return {{}};
+  return TreeShaper<Tree>::read(own->second.linked, [](const Node& node) { return node.start; });
 }
 
 FreedList::Group FreedList::group(std::uint32_t group) const {
   Group out;
-  const auto trees = by_group_.find(group);
-  if (trees != by_group_.end()) {
-    for (const Node& node : trees->second.unlinked) out.entries.push_back(node);
-    out.unlinked = out.entries.size();
-    for (const Node& node : trees->second.linked) out.entries.push_back(node);
+  for (const Node& node : entries_of(group)) {
+    out.entries.push_back(node);
+    out.unlinked += node.linked ? 0 : 1;
   }
-  const auto linked = out.entries.begin() + static_cast<std::ptrdiff_t>(out.unlinked);
-  std::ranges::stable_sort(out.entries.begin(), linked, {}, &Entry::freed_at);
-  std::ranges::stable_sort(linked, out.entries.end(), {}, &Entry::freed_at);
   out.shape = shape(group);
   return out;
 }
 
+void FreedList::clear(OfGroup& group) {
+  group.in_order.clear();
+  group.linked.clear();
+  group.unlinked.clear();
+}
+
 void FreedList::set_group(std::uint32_t group, const Group& to) {
-  if (const auto trees = by_group_.find(group); trees != by_group_.end()) {
-    trees->second.linked.clear();
-    trees->second.unlinked.clear();
+  OfGroup& own = by_group_[group];
+  if (!own.in_order.empty()) {
+    clear(own);
     list_.remove_if([group](const Node& node) { return node.group == group; });
   }
-  Trees& trees = by_group_[group];
   std::map<std::uint32_t, Node*> linked;
   auto next = list_.begin();
   for (std::size_t i = 0; i < to.entries.size(); ++i) {
@@ -146,12 +150,13 @@ void FreedList::set_group(std::uint32_t group, const Group& to) {
     const auto node = list_.emplace(next, to.entries[i]);
     node->self = node;
     node->linked = is_linked;
+    own.in_order.push_back(*node);
     if (is_linked)
       linked.emplace(node->start, &*node);
     else
-      trees.unlinked.insert(*node);
+      own.unlinked.insert(*node);
   }
-  TreeShaper<Tree>::make(trees.linked, to.shape,
+  TreeShaper<Tree>::make(own.linked, to.shape,
                          [&](std::uint32_t start) -> Node& { return *linked.at(start); });
   first_linked_ = std::ranges::find_if(list_, &Node::linked);
   if (to.entries.empty()) by_group_.erase(group);
@@ -163,6 +168,7 @@ void FreedList::restore(const std::vector<Entry>& entries,
   for (const Entry& entry : entries) {
     Node& node = list_.emplace_back(entry);
     node.self = std::prev(list_.end());
+    by_group_[entry.group].in_order.push_back(node);
     groups[entry.group].emplace(entry.start, &node);
   }
   first_linked_ = list_.begin();
@@ -188,9 +194,9 @@ void FreedList::restore(const std::vector<Entry>& entries,
 
 FreedList::Entry FreedList::take(Node& node) {
   const Entry out = node;
-  const auto trees = by_group_.find(node.group);
-  remove(node.linked ? trees->second.linked : trees->second.unlinked, node);
-  if (trees->second.linked.empty() && trees->second.unlinked.empty()) by_group_.erase(trees);
+  const auto own = by_group_.find(node.group);
+  remove(own->second, node);
+  if (own->second.in_order.empty()) by_group_.erase(own);
   return out;
 }
 
@@ -207,8 +213,8 @@ std::vector<FreedList::Entry> FreedList::take_overlapping(std::uint32_t group, s
                                                           std::uint32_t count,
                                                           std::uint64_t transaction) {
   std::vector<Node*> nodes;
-  if (const auto trees = by_group_.find(group); trees != by_group_.end())
-    for (Tree* tree : {&trees->second.linked, &trees->second.unlinked})
+  if (const auto own = by_group_.find(group); own != by_group_.end())
+    for (Tree* tree : {&own->second.linked, &own->second.unlinked})
       for (Node& node : *tree)
         if (node.transaction == transaction && node.overlaps(start, count)) nodes.push_back(&node);
   std::vector<Entry> out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 #include <cstdint>
 #include <list>
@@ -69,13 +70,11 @@ class FreedList {
                                                     std::uint32_t count, std::uint64_t transaction);
 
   [[nodiscard]] const auto& entries() const { return list_; }
-  // Calls fn(entry) for each entry of one group.
-  template <class Fn>
-  void for_group(std::uint32_t group, Fn fn) const {
-    const auto trees = by_group_.find(group);
-    if (trees == by_group_.end()) return;
-    for (const Node& node : trees->second.linked) fn(static_cast<const Entry&>(node));
-    for (const Node& node : trees->second.unlinked) fn(static_cast<const Entry&>(node));
+  // The entries of one group in the order of the list. The next change of the list invalidates it.
+  [[nodiscard]] const auto& entries_of(std::uint32_t group) const {
+    static const InOrder kNothing;
+    const auto found = by_group_.find(group);
+    return found == by_group_.end() ? kNothing : found->second.in_order;
   }
   [[nodiscard]] bool empty() const { return list_.empty(); }
   [[nodiscard]] bool has(std::uint32_t group) const { return by_group_.contains(group); }
@@ -102,8 +101,12 @@ class FreedList {
 
  private:
   using Hook =
-      boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
-  struct Node : Entry, Hook {
+      boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>,
+                                      boost::intrusive::optimize_size<true>>;
+  using OrderHook =
+      boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+  // A walk down a tree reads the hook and `start`, so these are next to each other.
+  struct Node : OrderHook, Hook, Entry {
     explicit Node(const Entry& entry) : Entry(entry) {}
     std::list<Node>::iterator self;
     bool linked = true;
@@ -114,23 +117,27 @@ class FreedList {
   };
   using Tree = boost::intrusive::set<Node, boost::intrusive::key_of_value<ByStart>,
                                      boost::intrusive::constant_time_size<false>>;
-  struct Trees {
+  using InOrder = boost::intrusive::list<Node, boost::intrusive::constant_time_size<false>>;
+  // The entries of one group.
+  struct OfGroup {
+    InOrder in_order;  // as on the list
     // Has the same shape as the kernel's tree. Both are red-black trees with textbook rebalancing
     // that replace a removed node with the next higher one.
     Tree linked;
     Tree unlinked;  // the entries that unlink() has removed from `linked`
   };
 
-  void insert(Tree& tree, const Tree::iterator& right, const Entry& entry);
+  static void clear(OfGroup& group);
+  void insert(OfGroup& group, const Tree::iterator& right, const Entry& entry);
   Entry take(Node& node);
-  void remove(Tree& tree, Node& node);
-  bool merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry);
-  void merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry);
+  void remove(OfGroup& group, Node& node);
+  bool merge_with_parent(OfGroup& group, const Tree::iterator& right, const Entry& entry);
+  void merge_with_neighbours(OfGroup& group, Tree::iterator right, Entry entry);
 
   FreedMerging merging_;
   std::list<Node> list_;  // the unlinked entries come first
   std::list<Node>::iterator first_linked_ = list_.end();
-  std::unordered_map<std::uint32_t, Trees> by_group_;
+  std::unordered_map<std::uint32_t, OfGroup> by_group_;
 };
 
 }  // namespace e4r::state

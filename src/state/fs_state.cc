@@ -281,9 +281,8 @@ void FsState::commit_frees_in(std::uint32_t number, std::uint32_t start, std::ui
     for (const FreedList::Entry& entry : freed_.take_overlapping(number, start, len, *committing_))
       give_back(entry);
   std::optional<std::uint64_t> newest;
-  freed_.for_group(number, [&](const FreedList::Entry& e) {
-    if (e.overlaps(start, len)) newest = std::max(newest.value_or(0), e.transaction);
-  });
+  for (const FreedList::Entry& entry : freed_.entries_of(number))
+    if (entry.overlaps(start, len)) newest = std::max(newest.value_or(0), entry.transaction);
   while (newest && !freed_.empty() && freed_.entries().front().transaction <= *newest)
     commit(freed_.entries().front().transaction);
 }
@@ -452,9 +451,8 @@ void FsState::settled_words(std::uint32_t number, std::vector<std::uint64_t>& ou
       if (pa.kind == Prealloc::Kind::group || !bitmap::test(pa.used, i))
         bitmap::clear(out, base + i);
   }
-  freed_.for_group(number, [&](const FreedList::Entry& entry) {
+  for (const FreedList::Entry& entry : freed_.entries_of(number))
     bitmap::clear_range(out, entry.start, entry.count);
-  });
   for (const Discarding& range : discarding_)
     if (range.group == number) bitmap::clear_range(out, range.start, range.len);
 }

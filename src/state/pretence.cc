@@ -20,22 +20,21 @@ bool Pretence::change(std::uint32_t number, std::uint32_t start, std::uint32_t c
   return true;
 }
 
-void Pretence::end() {
-  if (changes_.empty()) return;
-  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-    Group& group = state_.group(change->place.group);
-    const std::uint32_t end = change->start + change->count;
-    if (!change->freed)
-      (void)state_.give(group, change->start, change->count);
+void Pretence::undo_to(std::size_t count) {
+  for (; changes_.size() > count; changes_.pop_back()) {
+    const Change& change = changes_.back();
+    Group& group = state_.group(change.place.group);
+    const std::uint32_t end = change.start + change.count;
+    if (!change.freed)
+      (void)state_.give(group, change.start, change.count);
     else
       bitmap::for_each_clear_run(
-          state_.words(group), change->start, end,
+          state_.words(group), change.start, end,
           [&](std::uint32_t at, std::uint32_t next) { (void)state_.take(group, at, next - at); });
-    group.first_free = change->first_free;
-    state_.put_back(change->place);
+    group.first_free = change.first_free;
+    state_.put_back(change.place);
   }
-  changes_.clear();
-  if (tree_) state_.set_tree(*std::exchange(tree_, {}));
+  if (changes_.empty() && tree_) state_.set_tree(*std::exchange(tree_, {}));
 }
 
 }  // namespace e4r::state

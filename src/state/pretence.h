@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,8 +22,12 @@ class Pretence {
   // Frees (`free`) or takes the clusters of a loaded group. Returns false and changes nothing if
   // some of them are not in the other state, or are not in the group.
   bool change(std::uint32_t group, std::uint32_t start, std::uint32_t count, bool free);
-  // Undoes all changes, the last one first. Clusters that have been taken since stay taken.
-  void end();
+  [[nodiscard]] std::size_t changes() const { return changes_.size(); }
+  // Undoes the last changes until at most `count` are left. Clusters that have been taken since
+  // stay taken. A tree of groups gets its shape back once no change is left.
+  void undo_to(std::size_t count);
+  // Undoes all changes.
+  void end() { undo_to(0); }
 
  private:
   struct Change {

@@ -15,14 +15,14 @@ using state::MbGroup;
 // clusters are being discarded.
 bool gets_clusters_back(allocator::Model& model, std::uint32_t group) {
   const auto committing = model.committing();
-  bool out = std::ranges::any_of(
+  const bool discarding = std::ranges::any_of(
       model.state().discarding(),
       [group](const FsState::Discarding& range) { return range.group == group; });
-  if (committing)
-    model.state().freed().for_group(group, [&](const state::FreedList::Entry& entry) {
-      out = out || entry.transaction == *committing;
-    });
-  return out;
+  return discarding ||
+         (committing && std::ranges::any_of(model.state().freed().entries_of(group),
+                                            [&](const state::FreedList::Entry& entry) {
+                                              return entry.transaction == *committing;
+                                            }));
 }
 
 }  // namespace

@@ -10,6 +10,22 @@
 namespace e4r::state {
 namespace {
 
+// Expects that the entries of each group are in the order of the list.
+void expect_groups_in_order(const FreedList& list, std::uint32_t groups) {
+  std::size_t entries = 0;
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    auto next = list.entries().begin();
+    for (const FreedList::Entry& entry : list.entries_of(group)) {
+      next = std::find_if(next, list.entries().end(),
+                          [group](const auto& listed) { return listed.group == group; });
+      ASSERT_NE(next, list.entries().end());
+      EXPECT_EQ(entry, *next++);
+      ++entries;
+    }
+  }
+  EXPECT_EQ(entries, list.entries().size());
+}
+
 TEST(FreedList, MergesWithinATransactionAndMovesToTheEnd) {
   FreedList list;
   EXPECT_TRUE(list.add(3, 10, 5, 1));
@@ -91,7 +107,7 @@ TEST(FreedList, KeepsUnlinkedEntriesUntilTheyAreTaken) {
   EXPECT_FALSE(list.add(0, 21, 1, 2, 4));
   EXPECT_TRUE(list.add(0, 12, 2, 2, 4));
   std::uint32_t clusters = 0;
-  list.for_group(0, [&](const FreedList::Entry& entry) { clusters += entry.count; });
+  for (const FreedList::Entry& entry : list.entries_of(0)) clusters += entry.count;
   EXPECT_EQ(clusters, 6u);
   const auto taken = list.take_committed(1);
   ASSERT_EQ(taken.size(), 3u);
@@ -130,6 +146,7 @@ TEST(FreedList, PutsTheEntriesOfAGroupBack) {
     parted.set_group(group, entries);
     ASSERT_EQ(parted.group(group), whole.group(group));
     ASSERT_TRUE(std::ranges::equal(parted.entries(), whole.entries())) << "event " << event;
+    if (event % 50 == 0) expect_groups_in_order(parted, 3);
   }
 }
 
@@ -155,6 +172,7 @@ TEST(FreedList, ACopyMergesAsTheOriginalDoes) {
   for (const std::uint32_t group : {0, 1}) EXPECT_EQ(copy.group(group), list.group(group));
   EXPECT_TRUE(std::ranges::equal(copy.entries(), list.entries(), {}, &FreedList::Entry::start,
                                  &FreedList::Entry::start));
+  expect_groups_in_order(copy, 2);
   EXPECT_EQ(copy.take_committed(1), list.take_committed(1));
   EXPECT_EQ(copy.take_committed(2), list.take_committed(2));
   EXPECT_TRUE(copy.empty());

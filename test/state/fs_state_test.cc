@@ -89,6 +89,11 @@ TEST(Pretence, EndsWithTheStateBefore) {
       EXPECT_FALSE(pretence.change(5, 10, 5, false));  // not loaded
       EXPECT_FALSE(pretence.change(6, 10, 5, false));
       expect_sound(state);
+      pretence.undo_to(1);
+      EXPECT_EQ(pretence.changes(), 1u);
+      EXPECT_EQ(state.group(1).free, 1020u - 100 + 50);
+      EXPECT_TRUE(pretence.change(1, 300, 10, false));
+      expect_sound(state);
     }
     EXPECT_TRUE(std::ranges::equal(words, state.words(state.group(1))));
     EXPECT_EQ(state.group(1).first_free, first_free);
