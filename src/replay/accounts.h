@@ -101,6 +101,11 @@ class Accounts {
   void begin(allocator::Decider& decider) const {
     for (const auto& account : all_) account->begin(decider);
   }
+  // Calls no further functions of the accounts.
+  void stop() {
+    for (std::vector<Account*>* some : {&asked_, &decided_, &placed_, &freed_, &done_, &taken_})
+      some->clear();
+  }
   void asked(const Asked& one) const {
     for (Account* account : asked_) account->asked(one);
   }

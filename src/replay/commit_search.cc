@@ -118,7 +118,7 @@ std::optional<std::uint64_t> OrderSearch::reorder_frees(const Op& op, std::uint6
   }
   frees_.keep(group, *best);
   at_.found.move_free(best->event, best->after);
-  reordered_ = true;
+  note_reordered();
   return less_than;
 }
 

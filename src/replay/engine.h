@@ -159,6 +159,8 @@ class Engine {
     return {facts_, tally_, contradictions_, agreement_, hash_, closings_, event_};
   }
   void return_to(const Mark& mark);
+  // Reports nothing further to the accounts.
+  void drop_accounts() { accounts_.stop(); }
 
   [[nodiscard]] allocator::Request request_of(const Op& op,
                                               const allocator::DecisionInputs& known) const;

@@ -20,6 +20,14 @@ allocator::Mode mode_of(const Op& op) {
 
 }  // namespace
 
+void InputTable::note(std::uint64_t request, const allocator::DecisionInputs& inputs) {
+  if (request <= forgotten) return;
+  const std::uint64_t number = request - forgotten;
+  if (number == known.size() + 1) return known.push_back(inputs);
+  if (known.size() < number) known.resize(number);
+  known[number - 1] = inputs;
+}
+
 allocator::DecisionInputs Follow::shown_inputs(const Op& op, bool on_closing_cpu) const {
   allocator::DecisionInputs known;
   known.on_closing_cpu = on_closing_cpu;
@@ -56,11 +64,11 @@ void Follow::decide(const Op& op) {
   const auto lists = dictation.lagging_lists();
   if (lists && is_warm()) learn_order(op, own, *lists);
   (void)agreement_.count(op, own, dictation.forced());
-  note_inputs(op.request, decision.inputs);
+  inputs_.note(op.request, decision.inputs);
   if (op.race == Race::allocator)
     inputs_.overlapping.push_back({op.request, op.ordinal, closed_at(op)});
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
-  if (!decision.success) return;
+  if (!decision.success || !keeps_layouts_) return;
   if (is_data(op)) {
     map_recorded(op, translation_.file(op.ino));
     record_data(op);
@@ -69,17 +77,6 @@ void Follow::decide(const Op& op) {
     translation_.recorded_metadata(op.ino, op.block, decision.block,
                                    std::min(blocks, geometry().to_blocks(op.len)));
   }
-}
-
-// Stores the inputs of a request. Most requests are decided in the order of their numbers, so this
-// usually appends.
-void Follow::note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs) {
-  std::deque<allocator::DecisionInputs>& known = inputs_.known;
-  if (request <= inputs_.forgotten) return;
-  const std::uint64_t number = request - inputs_.forgotten;
-  if (number == known.size() + 1) return known.push_back(inputs);
-  if (known.size() < number) known.resize(number);
-  known[number - 1] = inputs;
 }
 
 void Follow::forget_inputs() {
@@ -122,6 +119,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
     inputs_.refused_frees.push_back(op.ordinal);
     return;
   }
+  if (!keeps_layouts_) return;
   freed_.clear();
   translation_.free(op.ino, range, freed_);
 }

@@ -45,6 +45,9 @@ struct InputTable {
     const std::uint64_t at = request - 1 - forgotten;
     return request > forgotten && at < known.size() ? &known[at] : nullptr;
   }
+  // Sets the inputs of a request, unless they were forgotten. Most requests are decided in the
+  // order of their numbers, so this usually appends.
+  void note(std::uint64_t request, const allocator::DecisionInputs& inputs);
 };
 
 // Follows the recorded kernel. Compares each decision with the recorded one, and replaces it with
@@ -81,6 +84,12 @@ class Follow : public Engine {
   [[nodiscard]] const Spans& spans() const { return spans_; }
 
  protected:
+  // Keeps no layouts of files from now on, and reports nothing further to the accounts. For a run
+  // that only searches.
+  void drop_layouts() {
+    keeps_layouts_ = false;
+    drop_accounts();
+  }
   // Whether the allocation, if decided now, would have the recorded outcome. nullopt if a rung of
   // the policy would itself load groups, which a trial does not do. `thorough` is as in
   // Allocator::would_decide_as_dictated(). Changes nothing.
@@ -93,7 +102,6 @@ class Follow : public Engine {
   void let_go(const std::vector<BlockRange>&, bool) override {}
   bool trims_again(std::uint32_t call, bool from_this) override;
 
-  void note_inputs(std::uint64_t request, const allocator::DecisionInputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
   [[nodiscard]] allocator::DecisionInputs shown_inputs(const Op& op, bool on_closing_cpu) const;
   [[nodiscard]] std::optional<bool> would_agree_on(const Op& op, bool on_closing_cpu,
@@ -104,6 +112,7 @@ class Follow : public Engine {
   std::vector<WarmStart::Precedence> learnt_;
   Spans spans_;
   InputTable inputs_;
+  bool keeps_layouts_ = true;
   std::vector<BlockRange> freed_;  // scratch
 };
 

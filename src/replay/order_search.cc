@@ -215,11 +215,18 @@ Status OrderSearch::place_closed(std::uint64_t event) {
   }
 }
 
+// Notes that an allocation or a free was moved after others. A run that only searches will be
+// followed by a run in the order that it finds, so it needs no layouts.
+void OrderSearch::note_reordered() {
+  reordered_ = true;
+  if (repeats_) drop_layouts();
+}
+
 // Decides the allocation now, and moves the allocations in `later` after it. `later` is in reverse
 // order.
 Status OrderSearch::place(const Op& op, const Others& later) {
   if (op.scheduled) move_here(op);
-  reordered_ = reordered_ || !later.empty();
+  if (!later.empty()) note_reordered();
   for (auto other = later.rbegin(); other != later.rend(); ++other) move_here((*other)->op);
   note_missing(op);
   const std::uint64_t conflicts = agreement().conflicts, differing = agreement().differing();

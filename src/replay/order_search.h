@@ -138,6 +138,7 @@ class OrderSearch final : public Follow {
                                               std::span<const state::FreedList::Entry> returned,
                                               std::size_t& tries);
   Status discard(const Op& op);
+  void note_reordered();
   void note_commit(std::uint64_t freed);
   void note_change(const state::FreedList::Entry& extent, bool freed);
   void move_here(const Op& op);

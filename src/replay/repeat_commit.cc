@@ -84,7 +84,7 @@ void OrderSearch::return_to_begin() {
   at_ = commit_->at;
   since_.steps.clear();
   frees_.return_to_mark();
-  reordered_ = true;
+  note_reordered();
 }
 
 // Whether the commit can be repeated so many times. If so, takes this from the budget.

@@ -257,9 +257,6 @@ Status Session::Replays::read_trims() {
   return {};
 }
 
-// The run `follow` follows the recorded kernel. The run `alone` makes its own decisions. It
-// processes each batch of operations after `follow` has processed it, and uses the inputs that
-// `follow` has found. If an input is not settled by then, `alone` ends, and its result is unknown.
 template <class Driver, class... Order>
 Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
                                              const Order&... order) const {
@@ -268,26 +265,33 @@ Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
     E4R_TRY(out.run, run<Driver>(setup, order...));
     return out;
   }
-  const Stopwatch watch;
   E4R_TRY(out.run, made_ready<Driver>(setup, order...));
-  const auto& follow = static_cast<const Follow&>(*out.run.engine);
-  E4R_TRY(Run alone, made_ready<FreeRun>(setup, follow.inputs()));
+  auto& follow = static_cast<Follow&>(*out.run.engine);
+  InputTable found;
+  found.schedule = follow.inputs().schedule;
+  E4R_TRY(Run alone, made_ready<FreeRun>(setup, found));
   const auto events = trace_.cursor();
-  OpReader ops(*events, source_.geometry, start(), follow.inputs().schedule);
-  const std::array<Engine*, 2> engines = {out.run.engine.get(), alone.engine.get()};
-  const auto ends = run_in_lockstep(ops, engines, [&](const Engine& engine) {
-    return &engine == &follow || follow.is_settled();
-  });
-  E4R_CHECK(ends[0].status);
-  alone.elapsed_s = alone.ready_s + ends[1].seconds;
-  out.run.elapsed_s = watch.seconds() - alone.elapsed_s;
-  if (follow.is_settled() && ends[1].status.ok()) out.alone = std::move(alone);
+  OpReader ops(*events, source_.geometry, start(), found.schedule);
+  const auto [followed, decided] = run_beside(ops, follow, *alone.engine, found);
+  E4R_CHECK(followed.status);
+  out.run.elapsed_s = out.run.ready_s + followed.seconds;
+  alone.elapsed_s = alone.ready_s + decided.seconds;
+  if (decided.status.ok()) out.alone = std::move(alone);
   return out;
 }
 
 // Finds the order of overlapping allocations, and learns the order of the lists of a warm file
-// system.
+// system. Follows again in the order that was found, unless the search decided in that order.
 Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside) {
+  const auto search_of = [](const Followed& searched) -> OrderSearch& {
+    return static_cast<OrderSearch&>(*searched.run.engine);
+  };
+  // Frees the memory of the search before it follows.
+  const auto follow_in_order = [&](Followed searched) {
+    const Schedule order = search_of(searched).found();
+    searched = {};
+    return follow_as<Follow>(recorded, beside, order);
+  };
   E4R_TRY(Followed out, follow_as<OrderSearch>(recorded, beside));
   first_pass_ = {out.run.engine->agreement().differing(), out.run.engine->hash().value()};
   // A decision that shows the order of the lists at the start can also correct earlier decisions,
@@ -295,15 +299,21 @@ Result<Followed> Session::Replays::find_order(const Setup& recorded, bool beside
   constexpr int kMostPasses = 20, kMostInVain = 2;
   int in_vain = 0;
   for (int pass = 1; warm_ && pass < kMostPasses && in_vain < kMostInVain; ++pass) {
-    const auto& learnt = static_cast<const Follow&>(*out.run.engine).learnt();
+    const std::vector<WarmStart::Precedence> learnt = search_of(out).learnt();
     if (learnt.empty()) break;
     warm_->learn(learnt, source_.geometry.groups);
     const std::uint64_t differing = out.run.engine->agreement().differing();
+    // If only these decisions differ, the order that was found is probably right.
+    if (differing == learnt.size()) {
+      E4R_TRY(out, follow_in_order(std::move(out)));
+      if (out.run.engine->agreement().differing() == 0) return out;
+    }
     E4R_TRY(out, follow_as<OrderSearch>(recorded, false));
     in_vain = out.run.engine->agreement().differing() < differing ? 0 : in_vain + 1;
   }
   E4R_CHECK(warm_ ? place_otherwise(recorded, out) : find_early_reads(recorded, out));
-  return out;
+  if (search_of(out).decides_in_found_order()) return out;
+  return follow_in_order(std::move(out));
 }
 
 // Follows once more. Replaces `best` by the new run if fewer decisions differ in it. Returns
@@ -381,16 +391,10 @@ Status Session::Replays::find_early_reads(const Setup& recorded, Followed& best)
   return {};
 }
 
-// Follows again in the order that the search found, unless the search decided in that order.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   E4R_CHECK(read_trims());
   inputs_.early_reads.clear();
   E4R_TRY(Followed best, find_order(recorded, beside));
-  const auto& search = static_cast<const OrderSearch&>(*best.run.engine);
-  if (!search.decides_in_found_order()) {
-    E4R_TRY(Followed ordered, follow_as<Follow>(recorded, beside, search.found()));
-    best = std::move(ordered);
-  }
   std::vector<allocator::ReadBatch> early_reads = std::move(inputs_.early_reads);
   inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
   inputs_.early_reads = std::move(early_reads);

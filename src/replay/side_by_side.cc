@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "util/parallel.h"
 #include "util/progress.h"
 
 namespace e4r::replay {
@@ -12,12 +13,14 @@ namespace {
 // Small enough that the operations stay in the cache together with an engine's state. Large enough
 // that an engine runs for a while before the next engine's state replaces its own state in the
 // cache.
-constexpr std::size_t kOpsAtOnce = 512;
+constexpr std::size_t kOpsInLockstep = 512;
+// Large enough that starting a thread for each batch takes little of the time.
+constexpr std::size_t kOpsBeside = 4096;
 
-// Reads up to kOpsAtOnce operations into `out`. At the end of the trace, `out` is empty.
-Status read_some(OpReader& ops, std::vector<Op>& out) {
+// Reads up to `most` operations into `out`. At the end of the trace, `out` is empty.
+Status read_some(OpReader& ops, std::size_t most, std::vector<Op>& out) {
   out.clear();
-  while (out.size() < kOpsAtOnce) {
+  while (out.size() < most) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) break;
     out.push_back(*op);
@@ -25,38 +28,85 @@ Status read_some(OpReader& ops, std::vector<Op>& out) {
   return {};
 }
 
+// Lets the engine do the work, unless it has failed before.
+template <class Work>
+void let_work(LockstepEnd& end, const Work& work) {
+  if (!end.status.ok()) return;
+  const Stopwatch watch;
+  end.status = work();
+  end.seconds += watch.seconds();
+}
+
 Status do_all(Engine& engine, std::span<const Op> ops) {
   for (const Op& op : ops) E4R_CHECK(engine.advance(op));
   return {};
 }
 
+// Replaces the inputs in `out` by those that were found for the operations.
+void give_inputs(std::span<const Op> ops, const InputTable& found, InputTable& out) {
+  out.known.clear();
+  out.forgotten = UINT64_MAX;
+  for (const Op& op : ops)
+    if (op.kind == Op::Kind::allocate) out.forgotten = std::min(out.forgotten, op.request - 1);
+  for (const Op& op : ops) {
+    if (op.kind != Op::Kind::allocate) continue;
+    if (const allocator::DecisionInputs* inputs = found.find(op.request))
+      out.note(op.request, *inputs);
+  }
+  const auto refused = static_cast<std::ptrdiff_t>(out.refused_frees.size());
+  out.refused_frees.insert(out.refused_frees.end(), found.refused_frees.begin() + refused,
+                           found.refused_frees.end());
+}
+
 }  // namespace
 
-std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const> engines,
-                                         const std::function<bool(const Engine&)>& wanted) {
+std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const> engines) {
   std::vector<LockstepEnd> ends(engines.size());
   const auto for_each_running = [&](auto&& work) {
-    for (std::size_t i = 0; i < engines.size(); ++i) {
-      if (!ends[i].status.ok()) continue;
-      const Stopwatch watch;
-      ends[i].status = work(*engines[i]);
-      ends[i].seconds += watch.seconds();
-    }
+    for (std::size_t i = 0; i < engines.size(); ++i)
+      let_work(ends[i], [&] { return work(*engines[i]); });
   };
   const auto is_running = [](const LockstepEnd& end) { return end.status.ok(); };
   std::vector<Op> some;
-  some.reserve(kOpsAtOnce);
+  some.reserve(kOpsInLockstep);
   do {
-    if (Status failed = read_some(ops, some); !failed.ok()) {
+    if (Status failed = read_some(ops, kOpsInLockstep, some); !failed.ok()) {
       for_each_running([&](Engine&) { return failed; });
       return ends;
     }
-    for_each_running([&](Engine& engine) -> Status {
-      if (wanted && !wanted(engine)) return error("stopped");
-      return do_all(engine, some);
-    });
+    for_each_running([&](Engine& engine) { return do_all(engine, some); });
   } while (!some.empty() && std::ranges::any_of(ends, is_running));
   for_each_running([&](Engine& engine) { return engine.end(ops); });
+  return ends;
+}
+
+BesideEnds run_beside(OpReader& ops, Follow& follow, Engine& alone, InputTable& found) {
+  BesideEnds ends;
+  const unsigned threads = thread_count(0);
+  std::vector<Op> before, now, next;
+  const auto check_settled = [&] {
+    let_work(ends.alone, [&] { return follow.is_settled() ? Status() : error("stopped"); });
+  };
+  ends.follow.status = read_some(ops, kOpsBeside, now);
+  while (ends.follow.status.ok() && !(now.empty() && before.empty())) {
+    Status read;
+    parallel_for(threads, 2, [&](std::size_t task) {
+      if (task == 0) {
+        let_work(ends.follow, [&] { return do_all(follow, now); });
+      } else {
+        read = read_some(ops, kOpsBeside, next);
+        let_work(ends.alone, [&] { return do_all(alone, before); });
+      }
+    });
+    if (ends.follow.status.ok()) ends.follow.status = read;
+    check_settled();
+    give_inputs(now, follow.inputs(), found);
+    before.swap(now);
+    now.swap(next);
+  }
+  let_work(ends.follow, [&] { return follow.end(ops); });
+  check_settled();
+  let_work(ends.alone, [&] { return alone.end(ops); });
   return ends;
 }
 

@@ -10,11 +10,12 @@
 
 #include "replay/engine.h"
 #include "replay/intake.h"
+#include "replay/modes.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {
 
-// The result of one engine's run in lockstep.
+// The result of an engine that runs together with others.
 struct LockstepEnd {
   Status status;
   double seconds = 0;  // time of the engine's own work
@@ -23,11 +24,19 @@ struct LockstepEnd {
 // Runs several engines over one trace. Reads a batch of operations once; each engine, in the order
 // of `engines`, processes it before the next batch is read. Each engine gives the same result as if
 // it ran alone. If an engine fails, the others continue. All engines must process the operations in
-// the order of `ops` (Engine::schedule). `wanted` is called at intervals unless it is empty. If it
-// returns false for an engine, that engine ends with the Error "stopped".
-[[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(
-    OpReader& ops, std::span<Engine* const> engines,
-    const std::function<bool(const Engine&)>& wanted = nullptr);
+// the order of `ops` (Engine::schedule).
+[[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(OpReader& ops,
+                                                       std::span<Engine* const> engines);
+
+// Runs `follow` over a trace and, in another thread and a batch of operations later, `alone`, which
+// decides with the inputs that `follow` has found. `found` is the table that `alone` uses. It gets
+// the inputs of each batch, and keeps only these. If an input is not settled after its batch
+// (Follow::is_settled), `alone` ends with the Error "stopped".
+struct BesideEnds {
+  LockstepEnd follow, alone;
+};
+[[nodiscard]] BesideEnds run_beside(OpReader& ops, Follow& follow, Engine& alone,
+                                    InputTable& found);
 
 // Assigns the files of the operations to writers, in the order in which they first appear.
 [[nodiscard]] std::shared_ptr<const FileWriters> assign_files(const OpList& ops, unsigned writers);
