@@ -193,7 +193,7 @@ void FreedList::restore(const std::vector<Entry>& entries,
 }
 
 FreedList::Entry FreedList::take(Node& node) {
-  const Entry out = node;
+  const Entry out = static_cast<const Entry&>(node);
   const auto own = by_group_.find(node.group);
   remove(own->second, node);
   if (own->second.in_order.empty()) by_group_.erase(own);
@@ -218,6 +218,7 @@ std::vector<FreedList::Entry> FreedList::take_overlapping(std::uint32_t group, s
       for (Node& node : *tree)
         if (node.transaction == transaction && node.overlaps(start, count)) nodes.push_back(&node);
   std::vector<Entry> out;
+  out.reserve(nodes.size());
   for (Node* node : nodes) out.push_back(take(*node));
   return out;
 }
