@@ -69,7 +69,7 @@ struct InputOptions {
   std::string mb_groups, mb_stats;  // from the end of the recording
   bool strict = false;              // fail on damaged groups instead of leaving them out
   bool finds_cpus = true;           // derive the number of possible CPUs if it was not recorded
-  unsigned threads = 0;             // threads that read the image; 0: one per CPU
+  unsigned threads = 0;             // threads that read the image and follow; 0: one per CPU
 };
 
 // The opened and parsed inputs.

@@ -165,6 +165,7 @@ replay::SessionOptions session_options(const Inputs& inputs, Progress& progress)
   replay::SessionOptions out;
   if (inputs.warm) out.warm = std::make_shared<replay::WarmStart>(*inputs.warm);
   out.release = inputs.release;
+  out.threads = inputs.options.threads;
   if (progress.active())
     out.progress = [&progress, total = inputs.trace.events()](std::string_view what,
                                                               std::uint64_t events) {

@@ -272,7 +272,7 @@ Result<Followed> Session::Replays::follow_as(const Setup& setup, bool beside,
   E4R_TRY(Run alone, made_ready<FreeRun>(setup, found));
   const auto events = trace_.cursor();
   OpReader ops(*events, source_.geometry, start(), found.schedule);
-  const auto [followed, decided] = run_beside(ops, follow, *alone.engine, found);
+  const auto [followed, decided] = run_beside(ops, follow, *alone.engine, found, options_.threads);
   E4R_CHECK(followed.status);
   out.run.elapsed_s = out.run.ready_s + followed.seconds;
   alone.elapsed_s = alone.ready_s + decided.seconds;

@@ -49,8 +49,9 @@ struct Followed {
 // Facts about a recording other than its trace, and the receiver of progress reports.
 struct SessionOptions {
   std::shared_ptr<const WarmStart>
-      warm;             // set if the file system was in use before the trace; null otherwise
-  std::string release;  // release of the recorded kernel, as `uname -r` prints it; empty: unknown
+      warm;              // set if the file system was in use before the trace; null otherwise
+  std::string release;   // release of the recorded kernel, as `uname -r` prints it; empty: unknown
+  unsigned threads = 0;  // threads of follow_beside_alone(), which uses at most 2; 0: one per CPU
   // Called with a policy's progress, from any thread. If it returns false, the run ends with the
   // Error "stopped". May be empty.
   std::function<bool(std::string_view policy, std::uint64_t events)> progress;

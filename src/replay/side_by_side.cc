@@ -80,9 +80,9 @@ std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const>
   return ends;
 }
 
-BesideEnds run_beside(OpReader& ops, Follow& follow, Engine& alone, InputTable& found) {
+BesideEnds run_beside(OpReader& ops, Follow& follow, Engine& alone, InputTable& found,
+                      unsigned threads) {
   BesideEnds ends;
-  const unsigned threads = thread_count(0);
   std::vector<Op> before, now, next;
   const auto check_settled = [&] {
     let_work(ends.alone, [&] { return follow.is_settled() ? Status() : error("stopped"); });
@@ -90,7 +90,7 @@ BesideEnds run_beside(OpReader& ops, Follow& follow, Engine& alone, InputTable& 
   ends.follow.status = read_some(ops, kOpsBeside, now);
   while (ends.follow.status.ok() && !(now.empty() && before.empty())) {
     Status read;
-    parallel_for(threads, 2, [&](std::size_t task) {
+    parallel_for(thread_count(threads), 2, [&](std::size_t task) {
       if (task == 0) {
         let_work(ends.follow, [&] { return do_all(follow, now); });
       } else {
