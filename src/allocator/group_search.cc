@@ -10,6 +10,7 @@
 namespace e4r::allocator {
 
 void GroupSearch::run(const StreamGoals& streams, const SearchStart& start) {
+  state_.begin_walk();
   search_.stripe = stripe_of(stripes_, state_.geometry(), search_.tunables.mb_stripe);
   search_.list_groups = policy_.kernel.groups.lists_bounded ? search_.groups : state_.group_count();
   start.aim_goal(search_);
@@ -440,6 +441,7 @@ void GroupSearch::take_best(Group& group) {
 // Runs when the search stopped at its limit. Takes the best candidate, or any extent if that is
 // gone.
 void GroupSearch::take_best_or_anything() {
+  state_.end_walk();
   Group& group = state_.group(search_.best.group);
   load(group.number);
   search_.tell(&SearchObserver::on_return, group);

@@ -14,7 +14,9 @@ Tunables effective(const Policy& policy, Tunables tunables) {
 
 Model::Model(const state::Source& source, const Policy& policy, const Tunables& tunables)
     : state_(source, group_index(policy, tunables), policy.kernel.freed),
-      allocator_(state_, policy, effective(policy, tunables)) {}
+      allocator_(state_, policy, effective(policy, tunables)) {
+  pretence_.limit_to_walks();
+}
 
 void Model::copy_from(const Model& other) {
   state_.copy_from(other.state_);

@@ -243,7 +243,8 @@ Status OrderSearch::place(const Op& op, const Others& later) {
   test_parts(agreement().differing() > differing);
   at_.trials_left += kTrialsPerDecision;
   if (!op.closing.prealloc && result.len > 0)
-    note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false);
+    note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false,
+                closed_at(op));
   if (op.race != Race::allocator) return {};
   const bool can_undo =
       agreement().conflicts == conflicts && !op.closing.prealloc && !op.moved && result.len > 0;
@@ -282,9 +283,9 @@ Status OrderSearch::discard(const Op& op) {
   return {};
 }
 
-void OrderSearch::note_change(const Freed& extent, bool freed) {
+void OrderSearch::note_change(const Freed& extent, bool freed, std::uint64_t until) {
   if (at_.changes.size() == kChanges) at_.changes.pop_front();
-  at_.changes.push_back({at_.event, extent, freed});
+  at_.changes.push_back({at_.event, std::max(at_.event, until), extent, freed});
 }
 
 // Finds the earlier state of other groups that the allocation's search may have seen, before it
@@ -295,9 +296,13 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
                                                         std::span<const Freed> returned,
                                                         std::size_t& tries) {
   Trial trial(model().own_state());
+  trial.limit_to_walks();
   Seen seen;
   const auto undo = [&](const Freed& extent, bool freed) {
-    if (extent.group == op.closing.result.group ||
+    trial.resume();
+    if ((extent.group == op.closing.result.group &&
+         extent.overlaps(static_cast<std::uint32_t>(op.closing.result.start),
+                         std::max(op.closing.result.len, 1u))) ||
         !trial.change(extent.group, extent.start, extent.count, !freed))
       return false;
     --tries;
@@ -309,8 +314,8 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
     if (undo(*entry, true)) return seen;
   }
   for (auto change = at_.changes.rbegin(); change != at_.changes.rend(); ++change) {
-    if (tries == 0 || at_.trials_left == 0 || change->event <= op.asked_at) break;
-    if (undo(change->extent, change->freed)) return seen;
+    if (tries == 0 || at_.trials_left == 0) break;
+    if (change->until > op.asked_at && undo(change->extent, change->freed)) return seen;
   }
   return std::nullopt;
 }

@@ -140,7 +140,7 @@ class OrderSearch final : public Follow {
   Status discard(const Op& op);
   void note_reordered();
   void note_commit(std::uint64_t freed);
-  void note_change(const state::FreedList::Entry& extent, bool freed);
+  void note_change(const state::FreedList::Entry& extent, bool freed, std::uint64_t until = 0);
   void move_here(const Op& op);
   Status place_held(std::size_t index, const Others& later = {});
   Status place_agreeing();
@@ -188,6 +188,7 @@ class OrderSearch final : public Follow {
   // it or a preallocation was discarded, or an extent that an allocation took.
   struct Change {
     std::uint64_t event = 0;
+    std::uint64_t until = 0;  // event before which it has certainly happened
     state::FreedList::Entry extent;
     bool freed = false;
   };

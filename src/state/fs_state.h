@@ -18,6 +18,8 @@
 
 namespace e4r::state {
 
+class Pretence;
+
 // One group of the start image. The bits of `words` are not copied and must outlive every FsState
 // made from them. There are at least clusters_per_group bits; those past the group's end are set.
 struct GroupSource {
@@ -238,6 +240,12 @@ class FsState {
   void unlink_freed(std::uint64_t transaction, std::uint64_t last_event) {
     freed_.unlink(transaction, last_event);
   }
+  // A search calls begin_walk() before it looks at groups, and end_walk() when it comes back to the
+  // group of its best extent. Only in between, it sees the changes of the pretence that
+  // limit_to_walks() sets (null: no pretence). Returns the pretence before.
+  void begin_walk();
+  void end_walk();
+  Pretence* limit_to_walks(Pretence* pretence) { return std::exchange(seen_by_walks_, pretence); }
   // Sets the event of the trace to which later frees belong.
   void note_event(std::uint64_t event) { event_ = event; }
   [[nodiscard]] const FreedList& freed() const { return freed_; }
@@ -304,6 +312,7 @@ class FsState {
   AverageTree tree_;
   std::array<GroupSet, kMaxOrders> largest_sets_;
   std::array<GroupSet, kMaxOrders> average_sets_;
+  Pretence* seen_by_walks_ = nullptr;  // as limit_to_walks() set it
   PreallocPool pool_;
   RecentMap<std::unordered_map<std::uint64_t, InodePreallocs>> inode_preallocs_;
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;

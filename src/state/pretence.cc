@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "state/pretence.h"
 
+#include <utility>
+
 namespace e4r::state {
 
 bool Pretence::change(std::uint32_t number, std::uint32_t start, std::uint32_t count, bool free) {
@@ -18,6 +20,39 @@ bool Pretence::change(std::uint32_t number, std::uint32_t start, std::uint32_t c
   else
     (void)state_.take(group, start, count);
   return true;
+}
+
+Pretence::~Pretence() {
+  end();
+  if (limited_) (void)state_.limit_to_walks(outer_);
+}
+
+void Pretence::limit_to_walks() {
+  limited_ = true;
+  outer_ = state_.limit_to_walks(this);
+}
+
+void Pretence::end() {
+  suspended_.clear();
+  undo_to(0);
+}
+
+void Pretence::suspend() {
+  suspended_.insert(suspended_.end(), changes_.begin(), changes_.end());
+  undo_to(0);
+}
+
+void Pretence::resume() {
+  for (const Change& change : std::exchange(suspended_, {}))
+    (void)this->change(change.place.group, change.start, change.count, change.freed);
+}
+
+void FsState::begin_walk() {
+  if (seen_by_walks_ != nullptr) seen_by_walks_->resume();
+}
+
+void FsState::end_walk() {
+  if (seen_by_walks_ != nullptr) seen_by_walks_->suspend();
 }
 
 void Pretence::undo_to(std::size_t count) {

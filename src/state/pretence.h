@@ -17,7 +17,11 @@ class Pretence {
   explicit Pretence(FsState& state) : state_(state) {}
   Pretence(const Pretence&) = delete;
   Pretence& operator=(const Pretence&) = delete;
-  ~Pretence() { end(); }
+  ~Pretence();
+
+  // From now on, only the walks of searches see the changes. When a search comes back for its best
+  // extent, they are undone, and the next search begins with them again (FsState::begin_walk).
+  void limit_to_walks();
 
   // Frees (`free`) or takes the clusters of a loaded group. Returns false and changes nothing if
   // some of them are not in the other state, or are not in the group.
@@ -27,7 +31,10 @@ class Pretence {
   // stay taken. A tree of groups gets its shape back once no change is left.
   void undo_to(std::size_t count);
   // Undoes all changes.
-  void end() { undo_to(0); }
+  void end();
+  // Undoes all changes until resume() makes them again. Skips changes that are not possible then.
+  void suspend();
+  void resume();
 
  private:
   struct Change {
@@ -39,6 +46,9 @@ class Pretence {
 
   FsState& state_;
   std::vector<Change> changes_;
+  std::vector<Change> suspended_;
+  bool limited_ = false;           // to walks
+  Pretence* outer_ = nullptr;      // the one that was limited to walks before
   std::optional<TreeShape> tree_;  // before the first change
 };
 

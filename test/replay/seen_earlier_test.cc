@@ -29,11 +29,14 @@ constexpr Thread kOther = {1, 0}, kSearching = {2, 1};
 // Two threads on a file system that has free clusters in two groups only.
 class TwoThreads {
  public:
-  explicit TwoThreads(const char* policy) : fs_(model_shape("blocks_4k_forty_groups")) {
+  // The short extents are before the long one of their group, or after it.
+  explicit TwoThreads(const char* policy, bool short_first = true)
+      : fs_(model_shape("blocks_4k_forty_groups")) {
     fs_.fill();
     for (const Extent& e : {kFirst, kSecond}) {
       fs_.free(e.group, e.start, e.len);
-      for (std::uint32_t i = 1; i <= kShortOnes; ++i) fs_.free(e.group, e.start - 10 * i, kShort);
+      for (std::uint32_t i = 1; i <= kShortOnes; ++i)
+        fs_.free(e.group, short_first ? e.start - 10 * i : e.start + kLen + 10 * i, kShort);
     }
     tunables_ = allocator::defaults_for(fs_.geometry());
     tunables_.possible_cpus = 2;
@@ -55,22 +58,28 @@ class TwoThreads {
     trace_.add_commit(EventKind::end_commit, 1);
     model_->end_commit();
   }
-  void ask(const Thread& thread, std::uint64_t goal, std::uint32_t flags = 0) {
+  void ask(const Thread& thread, std::uint64_t goal, std::uint32_t flags = 0,
+           std::uint32_t len = kLen) {
     allocator::Request request;
     request.number = ++asked_;
     request.ino = 100 + thread.pid;
     request.flags = mb::hint_data | mb::hint_noprealloc | flags;
     request.inputs.mode = allocator::Mode::noprealloc;
     request.cpu = thread.cpu;
-    request.len = kLen;
+    request.len = len;
     request.logical = static_cast<std::uint32_t>(asked_) << 16;
     request.goal = goal;
     request.size_hint = 1ull << 32;
-    open_ = trace_.open(thread, request, kLen);
+    open_ = trace_.open(thread, request, len);
   }
-  // Decides the request. Its search does not see that `hidden` is free.
-  allocator::Decision decide(const std::optional<Extent>& hidden = {}) {
-    if (hidden) model_->pretend(hidden->group, hidden->start, hidden->len, false);
+  // Lets decide() decide `other` next. Returns the request that it would have decided.
+  [[nodiscard]] KernelTraceWriter::Open go_on_with(const KernelTraceWriter::Open& other) {
+    return *std::exchange(open_, other);
+  }
+  [[nodiscard]] const KernelTraceWriter::Open& asked() const { return *open_; }
+  // Decides the request. Its search sees `hidden` as in use, or if `shown` is true, as free.
+  allocator::Decision decide(const std::optional<Extent>& hidden = {}, bool shown = false) {
+    if (hidden) model_->pretend(hidden->group, hidden->start, hidden->len, shown);
     const allocator::Decision decision = model_->allocate(open_->request, nullptr);
     trace_.finish(*open_, decision);
     return decision;
@@ -124,6 +133,24 @@ TEST(SeenEarlier, ACommitReturnsExtentsBetweenTwoVisits) {
     EXPECT_TRUE(same_clusters(threads.decide(kFirst).result, kSecond));
     threads.ask(kSearching, threads.block_in(kFirst.group));
     EXPECT_TRUE(same_clusters(threads.decide().result, kFirst));
+    threads.expect_exact(1);
+  }
+}
+
+// A search chooses the extent in group 1. Another thread takes that extent before the search comes
+// back for it, so the search begins again and takes any extent. The other thread had asked earlier.
+TEST(SeenEarlier, TheBestExtentIsGoneWhenASearchComesBackForIt) {
+  for (const char* policy : {"linux-7.3", "linux-6.17"}) {
+    TwoThreads threads(policy, false);
+    threads.ask(kOther, threads.block_in(kFirst.group) + kFirst.start, mb::hint_try_goal);
+    const KernelTraceWriter::Open other = threads.asked();
+    threads.ask(kSearching, threads.block_in(kFirst.group), 0, kLen + 10);
+    const KernelTraceWriter::Open searching = threads.go_on_with(other);
+    ASSERT_TRUE(same_clusters(threads.decide().result, kFirst));
+    (void)threads.go_on_with(searching);
+    const allocator::Decision lost = threads.decide(kFirst, true);
+    EXPECT_NE(lost.flags & mb::hint_first, 0u);
+    EXPECT_EQ(lost.result.len, kShort);
     threads.expect_exact(1);
   }
 }

@@ -101,6 +101,37 @@ TEST(Pretence, EndsWithTheStateBefore) {
   }
 }
 
+// The inner pretence of the two is the one that walks see.
+TEST(Pretence, IsSeenByWalksAlone) {
+  const Fixture fixture(2);
+  FsState state(fixture.source, GroupIndex::sets);
+  state.load(0);
+  const std::uint32_t free = state.group(0).free;
+  Pretence outer(state);
+  outer.limit_to_walks();
+  state.begin_walk();
+  ASSERT_TRUE(outer.change(0, 10, 30, false));
+  state.end_walk();
+  EXPECT_EQ(state.group(0).free, free);
+  {
+    Pretence inner(state);
+    inner.limit_to_walks();
+    ASSERT_TRUE(inner.change(0, 100, 5, false));
+    state.end_walk();
+    state.begin_walk();
+    EXPECT_EQ(state.group(0).free, free - 5);
+    EXPECT_EQ(inner.changes(), 1u);
+  }
+  EXPECT_EQ(state.group(0).free, free);
+  state.begin_walk();
+  EXPECT_EQ(state.group(0).free, free - 30);
+  expect_sound(state);
+  outer.end();
+  state.end_walk();
+  state.begin_walk();
+  EXPECT_EQ(state.group(0).free, free);
+}
+
 TEST(Pretence, LeavesWhatWasTakenMeanwhile) {
   const Fixture fixture(2);
   FsState state(fixture.source, GroupIndex::sets);
