@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "support.h"
 
@@ -41,27 +40,17 @@ int main(int argc, char** argv) {
   const std::vector<int> held = precached(options.directory(), options.number("files"));
   const std::string path = options.directory() + "/hole";
   const int fd = static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_RDWR, 0644), path));
-  const int drop = static_cast<int>(
-      lab::check(open("/proc/sys/vm/drop_caches", O_WRONLY), "/proc/sys/vm/drop_caches"));
-
-  std::atomic<bool> dropping = true;
-  const lab::Stopwatch clock;
-  double dropped_s = 0;
-  std::thread shrinker([&] {
-    lab::check(write(drop, "2", 1), "drop_caches");
-    dropped_s = clock.seconds();
-    dropping = false;
-  });
+  const lab::SlabDrop drop;
   std::vector<double> took;
   char block[4096];
-  while (dropping) {
+  while (drop.running()) {
     lab::check(ftruncate(fd, 1 << 20), path);
     const lab::Stopwatch one;
     lab::check(pread(fd, block, sizeof block, 8192), path);  // reading a hole makes an entry
     took.push_back(one.seconds());
     lab::check(ftruncate(fd, 0), path);
   }
-  shrinker.join();
+  const double dropped_s = drop.seconds();
   std::sort(took.begin(), took.end());
   const auto at = [&](double share) {
     return 1e6 * took[static_cast<std::size_t>(share * static_cast<double>(took.size() - 1))];

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Measures how long lookups in an extent status tree wait for the shrinker. DIRECTORY/delayed0 must
+// have `blocks` delayed entries, made by the program `delayed`. In each of `rounds` rounds, the
+// program makes `holes` reclaimable entries among them. Then one process writes 2 to drop_caches,
+// and meanwhile another looks up delayed blocks at random places. Prints how long the lookups took.
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+
+#include "support.h"
+
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;
+
+// Asks for the extent of one block. For a hole, this makes an entry.
+void look_up(int fd, std::uint64_t block) {
+  fiemap ask = {};
+  ask.fm_start = block * kBlock;
+  ask.fm_length = kBlock;
+  lab::check(ioctl(fd, FS_IOC_FIEMAP, &ask), "FIEMAP");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const lab::Options options(
+      argc, argv, {{"blocks", "131072"}, {"holes", "997"}, {"rounds", "20"}, {"seed", "1"}});
+  const std::uint64_t blocks = options.number("blocks"), holes = options.number("holes");
+  const std::string path = options.directory() + "/delayed0";
+  const int fd = static_cast<int>(lab::check(open(path.c_str(), O_RDWR), path));
+  lab::Rng rng(options.number("seed"));
+  std::vector<double> took;
+  double dropping = 0;
+  for (std::uint64_t round = 0; round < options.number("rounds"); ++round) {
+    for (std::uint64_t i = 0; i < holes; ++i) look_up(fd, 2 * (i * (blocks - 1) / holes) + 1);
+    const lab::SlabDrop drop;
+    while (drop.running())
+      for (int i = 0; i < 16; ++i) {
+        const lab::Stopwatch one;
+        look_up(fd, 2 * rng.below(blocks));
+        took.push_back(one.seconds());
+      }
+    dropping += drop.seconds();
+  }
+  std::sort(took.begin(), took.end());
+  const auto at = [&](double share) {
+    return 1e6 * took[static_cast<std::size_t>(share * static_cast<double>(took.size() - 1))];
+  };
+  lab::figure("dropped_s", dropping);
+  lab::figure("lookups", took.size());
+  lab::figure("lookup_median_us", at(0.5));
+  lab::figure("lookup_p99_us", at(0.99));
+  lab::figure("lookup_p999_us", at(0.999));
+  lab::figure("lookup_max_us", at(1));
+  return 0;
+}
