@@ -3,7 +3,9 @@
 # Figures: fio's direct overwrites of a file by 8 threads, as in the posting "ext4: allow concurrent unaligned
 # dio overwrites", on a memory disk with a fixed time per request (null_blk).
 #   NSEC=1000000     nanoseconds per request
+#   IRQMODE=2        how the disk completes requests (null_blk): 1 at once, 2 after that time
 #   BS=2k            bytes per write
+#   JOBS=8           threads or processes
 #   DEPTH=256        writes in flight per thread
 #   RUNTIME=5        seconds of measuring
 #   QUEUE=2048       requests that the disk handles at a time
@@ -15,7 +17,7 @@
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
-make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" \
+make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" "irqmode=${IRQMODE:-2}" \
     "hw_queue_depth=${QUEUE:-2048}" max_sectors=2560
 # shellcheck disable=SC2086 # word splitting is intended
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 ${GEOMETRY:--b 4096} "$DISK"
@@ -26,7 +28,7 @@ common="--ioengine=libaio --direct=1 $threads --filename=$FS/file --size=${SIZE:
 # shellcheck disable=SC2086
 fio --name=lay --bs="${LAY:-1m}" --rw=write --iodepth=16 --end_fsync=1 $common >/dev/null
 # shellcheck disable=SC2086
-fio --name=job --bs="${BS:-2k}" --rw="${RW:-write}" --overwrite=1 --numjobs=8 \
+fio --name=job --bs="${BS:-2k}" --rw="${RW:-write}" --overwrite=1 --numjobs="${JOBS:-8}" \
     --iodepth="${DEPTH:-256}" --runtime="${RUNTIME:-5}" --time_based --group_reporting \
     --output-format=json --output="$E4R_RUN/fio.json" $common
 jq -r '.jobs[0].write | "iops \(.iops)", (.clat_ns.percentile |
