@@ -19,12 +19,12 @@ nothing_written_back() {
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 
-# drop_all_entries: drops entries until no entry is reclaimable, except a few of the root directory. Stock kernels may
-# need thousands of passes. Counting the entries forks, which takes longer than many passes.
+# drop_all_entries LEFT: drops entries until at most LEFT are reclaimable. Stock kernels may need
+# thousands of passes. Counting the entries forks, which takes longer than many passes.
 drop_all_entries() {
     local turn pass
     for ((turn = 0; turn < 500; ++turn)); do
-        [ "$(entries reclaimable)" -gt 0 ] || return 0
+        [ "$(entries reclaimable)" -gt "$1" ] || return 0
         for ((pass = 0; pass < 20; ++pass)); do echo 2 >/proc/sys/vm/drop_caches; done
     done
     say "$(entries reclaimable) entries are still reclaimable"

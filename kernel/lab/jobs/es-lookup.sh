@@ -15,7 +15,7 @@
 mount_disk "${MOUNT:-noinit_itable}"
 nothing_written_back
 "$BIN/delayed" --blocks "${BLOCKS:-131072}" "$FS" >/dev/null
-drop_all_entries
+drop_all_entries 50
 start_lock_stat
 "$BIN/eslookup" --blocks "${BLOCKS:-131072}" --holes "${HOLES:-997}" --rounds "${ROUNDS:-100}" "$FS" \
     >>"$E4R_RUN/figures"

@@ -24,7 +24,7 @@ mount_disk "${MOUNT:-noinit_itable}"
 nothing_written_back
 "$BIN/delayed" --files "$files" --blocks "$blocks" "$FS" >>"$E4R_RUN/figures"
 if [ "$holes" != all ]; then
-    drop_all_entries
+    drop_all_entries 0
     "$BIN/delayed" --step read --files "$files" --blocks "$blocks" --holes "$holes" "$FS" \
         >>"$E4R_RUN/figures"
     expect_entries "$((files * (blocks + holes)))" "$((files * holes))"
