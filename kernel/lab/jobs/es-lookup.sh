@@ -3,7 +3,8 @@
 # Figures: how long lookups of a file's blocks wait while the extent status shrinker reclaims entries of this file, most
 # of which are delayed. Needs two CPUs (--target uml-smp or qemu). With --variant lockstat, also how long i_es_lock is
 # held for writing, and how long lookups wait for it. In User Mode Linux, the times of lock_stat need a kernel with
-# kernel/lab/experiments/um-sched-clock.patch.
+# kernel/lab/experiments/um-sched-clock.patch. The figures write_taken and write_hold_* include the insertions that make
+# the entries.
 #   BLOCKS=131072   delayed entries
 #   HOLES=997       reclaimable entries among them
 #   ROUNDS=100      number of times that these entries are made and 2 is written to drop_caches
