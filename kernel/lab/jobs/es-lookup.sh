@@ -4,7 +4,7 @@
 # of which are delayed. Needs two CPUs (--target uml-smp or qemu). With --variant lockstat, also how long i_es_lock is
 # held for writing, and how long lookups wait for it. In User Mode Linux, the times of lock_stat need a kernel with
 # kernel/lab/experiments/um-sched-clock.patch. The figures write_taken and write_hold_* include the insertions that make
-# the entries.
+# the entries. lookup_excess_ms is the time by which lookups took longer than the median lookup.
 #   BLOCKS=131072   delayed entries
 #   HOLES=997       reclaimable entries among them
 #   ROUNDS=100      number of times that these entries are made and 2 is written to drop_caches
@@ -18,8 +18,8 @@ nothing_written_back
 "$BIN/delayed" --blocks "${BLOCKS:-131072}" "$FS" >/dev/null
 drop_all_entries 50
 start_lock_stat
-"$BIN/eslookup" --blocks "${BLOCKS:-131072}" --holes "${HOLES:-997}" --rounds "${ROUNDS:-100}" "$FS" \
-    >>"$E4R_RUN/figures"
+"$BIN/eslookup" --blocks "${BLOCKS:-131072}" --holes "${HOLES:-997}" --rounds "${ROUNDS:-100}" \
+    --info "$(mb_proc)/es_shrinker_info" "$FS" >>"$E4R_RUN/figures"
 es_lock_figures write '&ei->i_es_lock-W'
 es_lock_figures read '&ei->i_es_lock-R'
 # Fails unless all delayed entries still exist.
