@@ -141,7 +141,7 @@ static int e4r_do(const struct e4r_op *op, struct e4r_answer *a)
 		return e4r_mount(op);
 	case E4R_ALLOCATE:
 		err = e4r_allocate(op, a);
-		ended = e4r_end_pretences();
+		ended = e4r_end_pretences(NULL);
 		return err ? err : ended;
 	case E4R_PRETEND:
 		return e4r_pretend(op);

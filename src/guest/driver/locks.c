@@ -172,19 +172,27 @@ static bool e4r_spin_is_locked(const spinlock_t *lock)
 }
 #define spin_is_locked(l) e4r_spin_is_locked(l)
 
+static struct list_head e4r_pretences;
+static int e4r_end_pretences(const struct ext4_group_info *locked);
+
 /* Whether the search has lost its best extent to another request. The function that returns to the
- * best extent must then fail, so that function alone sees the group's bitmap as corrupt. */
-static bool e4r_has_lost_best(const char *function)
+ * best extent must then fail, so that function alone sees the group's bitmap as corrupt. The search
+ * has passed all groups by then, so it no longer sees what it saw earlier. `group` is locked. */
+static bool e4r_has_lost_best(const struct ext4_group_info *group, const char *function)
 {
-	return e4r.request && e4r.request->loses_best &&
-	       strcmp(function, "ext4_mb_try_best_found") == 0;
+	if (!e4r.request || (!e4r.request->loses_best && list_empty(&e4r_pretences)) ||
+	    strcmp(function, "ext4_mb_try_best_found") != 0)
+		return false;
+	/* A failure shows later as a wrong decision. */
+	e4r_end_pretences(group);
+	return e4r.request->loses_best;
 }
 static bool e4r_is_corrupt(const struct ext4_group_info *group)
 {
 	return EXT4_MB_GRP_BBITMAP_CORRUPT(group);
 }
 #undef EXT4_MB_GRP_BBITMAP_CORRUPT
-#define EXT4_MB_GRP_BBITMAP_CORRUPT(g) (e4r_is_corrupt(g) || e4r_has_lost_best(__func__))
+#define EXT4_MB_GRP_BBITMAP_CORRUPT(g) (e4r_is_corrupt(g) || e4r_has_lost_best(g, __func__))
 
 #define spin_lock(l) E4R_TAKE((spin_lock)(l), #l, E4R_LOCK_TAKE, l)
 #define spin_unlock(l) E4R_LET_GO((spin_unlock)(l), #l, l)

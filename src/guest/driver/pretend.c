@@ -7,7 +7,7 @@ struct e4r_pretence {
 	bool freed;
 };
 
-static LIST_HEAD(e4r_pretences);
+static struct list_head e4r_pretences = LIST_HEAD_INIT(e4r_pretences);
 
 /* Frees or takes the clusters in the buddy only. Returns whether all had the other state. */
 static bool e4r_change_buddy(struct ext4_buddy *buddy, const struct e4r_extent *extent, bool free)
@@ -64,8 +64,9 @@ static int e4r_pretend(const struct e4r_op *op)
 	return 0;
 }
 
-/* Undoes all changes, the last one first. Clusters that the request took stay taken. */
-static int e4r_end_pretences(void)
+/* Undoes all changes, the last one first. Clusters that the request took stay taken. The lock of
+ * group `locked` is held; NULL: of no group. */
+static int e4r_end_pretences(const struct ext4_group_info *locked)
 {
 	struct e4r_pretence *pretence, *next;
 	int err = 0;
@@ -77,12 +78,14 @@ static int e4r_end_pretences(void)
 		int failed = ext4_mb_load_buddy(e4r.sb, extent->group, &buddy);
 
 		if (!failed) {
-			ext4_lock_group(e4r.sb, extent->group);
+			if (buddy.bd_info != locked)
+				ext4_lock_group(e4r.sb, extent->group);
 			if (pretence->freed)
 				e4r_take_unused(&buddy, extent->start, extent->start + extent->len);
 			else
 				e4r_change_buddy(&buddy, extent, true);
-			ext4_unlock_group(e4r.sb, extent->group);
+			if (buddy.bd_info != locked)
+				ext4_unlock_group(e4r.sb, extent->group);
 			ext4_mb_unload_buddy(&buddy);
 		}
 		err = err ? err : failed;
