@@ -288,10 +288,11 @@ void OrderSearch::note_change(const Freed& extent, bool freed, std::uint64_t unt
   at_.changes.push_back({at_.event, std::max(at_.event, until), extent, freed});
 }
 
-// Finds the earlier state of other groups that the allocation's search may have seen, before it
-// came to the group of its result. Undoes changes in other groups from the last one on: first the
-// changes in `returned`, then the changes since the request. Returns nullopt if no such state gives
-// the recorded outcome. Makes at most `tries` trials, and subtracts them.
+// Finds the earlier state of groups that the allocation's search may have seen before it came back
+// to its best extent. Undoes changes from the last one on, except changes of the clusters of the
+// result: first the changes in `returned`, then the changes that may be later than the request.
+// Returns nullopt if no such state gives the recorded outcome. Makes at most `tries` trials, and
+// subtracts them.
 std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
                                                         std::span<const Freed> returned,
                                                         std::size_t& tries) {

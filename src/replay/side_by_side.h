@@ -28,14 +28,16 @@ struct LockstepEnd {
 [[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(OpReader& ops,
                                                        std::span<Engine* const> engines);
 
+// The results of run_beside().
+struct BesideEnds {
+  LockstepEnd follow, alone;
+};
+
 // Runs `follow` over a trace and, in another thread and a batch of operations later, `alone`, which
 // decides with the inputs that `follow` has found. `found` is the table that `alone` uses. It gets
 // the inputs of each batch, and keeps only these. If an input is not settled after its batch
 // (Follow::is_settled), `alone` ends with the Error "stopped". If `threads` is 1, both run in the
 // caller's thread; 0 stands for one thread per CPU.
-struct BesideEnds {
-  LockstepEnd follow, alone;
-};
 [[nodiscard]] BesideEnds run_beside(OpReader& ops, Follow& follow, Engine& alone, InputTable& found,
                                     unsigned threads);
 
