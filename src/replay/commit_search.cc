@@ -159,12 +159,13 @@ void OrderSearch::note_returned(const Op& op) {
 }
 
 // Records the first extent of the decision's group that the commit in progress cannot have returned
-// yet, because returning it would change the recorded outcome.
-void OrderSearch::note_missing(const Op& op) {
+// yet, because returning it would change the recorded outcome. `agreed` is the result of agrees()
+// for the present state, if the caller has it.
+void OrderSearch::note_missing(const Op& op, std::optional<bool> agreed) {
   const std::optional<std::uint64_t> transaction = model().committing();
   if (!transaction || model().policy().kernel.freed != state::FreedMerging::parent) return;
   if (at_.trials_left == 0) return;
-  if (!agrees(op)) return note_given_too_early(op);
+  if (!(agreed ? *agreed : agrees(op))) return note_given_too_early(op);
   state::FsState& state = model().own_state();
   std::vector<Freed> entries;
   for (const Freed& entry : state.freed().entries_of(op.closing.result.group))

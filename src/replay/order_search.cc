@@ -128,7 +128,8 @@ Status OrderSearch::find_place(const Op& op) {
   E4R_CHECK(commit_before(op, std::exchange(at_.returned, 0)));
   const bool alone =
       op.race != Race::allocator && !model().committing() && model().state().discarding().empty();
-  if (alone || would_agree(op).value_or(true)) return place(op);
+  const std::optional<bool> agreed = alone ? std::nullopt : would_agree(op);
+  if (alone || agreed.value_or(true)) return place(op, {}, agreed);
   if (const Others later = find_later(op); !later.empty()) return place(op, later);
   if (doubted_.contains(op.request)) {
     const auto freed = find_commit(op);
@@ -223,12 +224,12 @@ void OrderSearch::note_reordered() {
 }
 
 // Decides the allocation now, and moves the allocations in `later` after it. `later` is in reverse
-// order.
-Status OrderSearch::place(const Op& op, const Others& later) {
+// order. `agreed` is the result of agrees() for the present state, if the caller has it.
+Status OrderSearch::place(const Op& op, const Others& later, std::optional<bool> agreed) {
   if (op.scheduled) move_here(op);
   if (!later.empty()) note_reordered();
   for (auto other = later.rbegin(); other != later.rend(); ++other) move_here((*other)->op);
-  note_missing(op);
+  note_missing(op, agreed);
   const std::uint64_t conflicts = agreement().conflicts, differing = agreement().differing();
   const trace::RecordedExtent& result = op.closing.result;
   state::FsState::GroupPlace before;

@@ -145,14 +145,14 @@ class OrderSearch final : public Follow {
   Status place_held(std::size_t index, const Others& later = {});
   Status place_agreeing();
   Status place_closed(std::uint64_t event);
-  Status place(const Op& op, const Others& later = {});
+  Status place(const Op& op, const Others& later = {}, std::optional<bool> agreed = {});
   Status decide_before(const Op& op, const Others& later);
   Status commit_before(const Op& op, std::uint64_t freed);
   void test_parts(bool differs);
   void note_step(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> reorder_frees(const Op& op, std::uint64_t less_than);
   void note_returned(const Op& op);
-  void note_missing(const Op& op);
+  void note_missing(const Op& op, std::optional<bool> agreed);
   void note_given_too_early(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_commit(const Op& op);
   [[nodiscard]] std::optional<std::uint64_t> find_needed_commit(const Op& op);

@@ -4,7 +4,6 @@
 #include <boost/container/map.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <utility>
