@@ -302,6 +302,17 @@ void FileFacts::asked(const allocator::Request& request, const allocator::Decisi
   if (inputs.mode != allocator::Mode::unknown) file.mode = inputs.mode;
 }
 
+void FileFacts::shifted(std::uint64_t ino, const FileShift& shift, const Geometry& geometry) {
+  File* file = files_.find(ino);
+  if (file == nullptr) return;
+  const std::uint64_t at = shift.at << geometry.block_bits;
+  const std::uint64_t bytes = shift.count << geometry.block_bits;
+  if (shift.inserts)
+    file->size += at < file->size ? bytes : 0;
+  else
+    file->size = std::max(std::min(file->size, at), file->size - std::min(file->size, bytes));
+}
+
 FileFacts::File FileFacts::of(std::uint64_t ino) const {
   const File* file = files_.find(ino);
   return file == nullptr ? File{} : *file;

@@ -468,6 +468,8 @@ class FileFacts {
   // Records a request for data, with its inputs.
   void asked(const allocator::Request& request, const allocator::DecisionInputs& inputs,
              const Geometry& geometry);
+  // Records that a range was removed from the file or inserted into it.
+  void shifted(std::uint64_t ino, const FileShift& shift, const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
   [[nodiscard]] std::size_t size() const { return files_.all().size(); }

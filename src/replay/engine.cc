@@ -77,6 +77,9 @@ Status Engine::finish() {
     end_discard(trimming_.begin()->first);
   }
   end_discard(0);
+  scratch_.clear();
+  translation_.settle_shifts(scratch_);
+  let_go(scratch_, true);
   return told_where(decider_->finish(), decisions());
 }
 
@@ -134,6 +137,9 @@ void Engine::apply(const Op& op) {
       return decider_->reclaim(op.group);
     case Op::Kind::prefetched:
       return decider_->mark_read(op.group, static_cast<std::uint32_t>(op.count));
+    case Op::Kind::collapse_range:
+    case Op::Kind::insert_range:
+      return on_shift(op);
     case Op::Kind::allocate_inode:
       return on_allocate_inode(op);
     case Op::Kind::free_inode:
@@ -275,6 +281,25 @@ void Engine::on_allocate_inode(const Op& op) {
   if (S_ISREG(op.mode)) facts_.made(op.ino);
 }
 
+// Handles a range that was removed from a file or inserted into it.
+void Engine::on_shift(const Op& op) {
+  const FileShift shift = {op.logical, op.count, op.kind == Op::Kind::insert_range};
+  facts_.shifted(op.ino, shift, geometry());
+  scratch_.clear();
+  translation_.announce_shift(op.ino, shift, scratch_);
+  let_go(scratch_, true);
+}
+
+// Moves a file's data before a request for further data, if ranges were removed from the file or
+// inserted into it.
+void Engine::settle_shifts(const Op& op) {
+  scratch_.clear();
+  translation_.settle_shifts(op.ino, op.logical + geometry().to_blocks(op.closing.orig.len),
+                             {op.left_logical, op.left_block}, {op.right_logical, op.right_block},
+                             scratch_);
+  let_go(scratch_, true);
+}
+
 allocator::Request Engine::request_of(const Op& op, const allocator::DecisionInputs& known) const {
   allocator::Request r;
   r.number = op.request;
@@ -305,6 +330,7 @@ void Engine::on_allocate(const Op& op) {
     return;
   }
   closings_.count(op, geometry());
+  if (translation_.has_shifts() && is_data(op)) settle_shifts(op);
   decide(op);
   seen_.clear();
   accounts_.done(decisions(), state());

@@ -203,6 +203,8 @@ class Engine {
   void apply(const Op& op);
   void on_allocate(const Op& op);
   void on_free(const Op& op);
+  void on_shift(const Op& op);
+  void settle_shifts(const Op& op);
   void on_allocate_inode(const Op& op);
   void on_free_inode(const Op& op);
   void on_commit(const Op& op);

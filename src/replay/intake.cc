@@ -11,6 +11,9 @@
 namespace e4r::replay {
 namespace {
 
+// The numbers of inodes have 32 bits on disk (struct ext4_dir_entry_2).
+constexpr std::uint64_t kMaxInode = UINT32_MAX;
+
 constexpr std::array kTable = {
     ContradictionInfo{"outside", &Contradictions::outside,
                       "ranges that the image or their group does not have"},
@@ -80,6 +83,9 @@ bool Intake::admit(Op& op) {
     case Op::Kind::allocate_inode:
     case Op::Kind::free_inode:
       return has_inode();
+    case Op::Kind::collapse_range:
+    case Op::Kind::insert_range:
+      return has_inode() && inside(op.ino <= kMaxInode && op.count <= kMaxFileBlocks - op.logical);
     case Op::Kind::commit_flushing:
       return flushing(op);
     case Op::Kind::end_commit:
@@ -103,7 +109,8 @@ bool Intake::allocation(Op& op) {
   const std::uint32_t asked = op.closing.orig.len;
   // The kernel found no space, so there is no result.
   const bool failed = !op.closing.prealloc && result.len == 0;
-  const bool fits = !op.malformed && asked > 0 && asked <= geometry_.clusters_per_group &&
+  const bool fits = !op.malformed && op.ino <= kMaxInode && asked > 0 &&
+                    asked <= geometry_.clusters_per_group &&
                     op.logical + geometry_.to_blocks(asked) <= kMaxFileBlocks &&
                     (op.left_block == 0 || geometry_.holds_block(op.left_block)) &&
                     (op.right_block == 0 || geometry_.holds_block(op.right_block)) &&
@@ -234,6 +241,8 @@ bool Fit::fits(const Event& e) {
       return group(e.group);
     case EventKind::allocate_inode:
     case EventKind::free_inode:
+    case EventKind::collapse_range:
+    case EventKind::insert_range:
       return inode(e.ino);
     default:
       return true;

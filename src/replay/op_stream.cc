@@ -253,7 +253,11 @@ void OpStream::accept(const Event& event) {
       else
         freeing_data_.erase(event.pid);
       return;
+    case EventKind::collapse_range:
+    case EventKind::insert_range:
+      return on_shift(event);
     case EventKind::discard_preallocations:
+      if (!shifting_.empty()) end_shift(event);
       if (may_be_late(event))
         discards_.add(event, ordinal_);
       else if (begins_discard(event))
@@ -296,6 +300,31 @@ void OpStream::accept(const Event& event) {
     default:
       return;
   }
+}
+
+// Notes that a thread is about to remove or insert a range of a file. The kernel refuses ranges
+// that do not consist of whole clusters (ext4_collapse_range, ext4_insert_range, 5.4 to 7.3).
+void OpStream::on_shift(const Event& event) {
+  const std::uint64_t cluster = std::uint64_t{1} << (geometry_.block_bits + geometry_.cluster_bits);
+  shifting_.erase(event.pid);
+  if (event.count == 0 || event.logical % cluster != 0 || event.count % cluster != 0) return;
+  if (shifting_.size() >= kWindow) shifting_.clear();
+  shifting_[event.pid] = event;
+}
+
+// Handles a discard of an inode's preallocations: if the thread called fallocate() to remove or
+// insert a range of that file, the call has not failed.
+void OpStream::end_shift(const Event& event) {
+  const auto found = shifting_.find(event.pid);
+  if (found == shifting_.end()) return;
+  const Event call = found->second;
+  shifting_.erase(found);
+  if (call.ino != event.ino) return;
+  Op& op =
+      push(call.kind == EventKind::insert_range ? Op::Kind::insert_range : Op::Kind::collapse_range,
+           event);
+  op.logical = saturated(call.logical >> geometry_.block_bits);
+  op.count = call.count >> geometry_.block_bits;
 }
 
 // Records a change of the allocator's state. A thread's own change during its allocation cannot

@@ -133,6 +133,9 @@ struct Op {
     reload_group,   // group; its buddy was loaded before and had been reclaimed
     reclaim_group,  // group; like reload_group, but the search of the next allocation loads it
     prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
+    // ino, logical, count: file blocks that fallocate() removed, or inserted there
+    collapse_range,
+    insert_range,
     allocate_inode,   // ino, mode
     free_inode,       // ino
     commit_flushing,  // block (transaction number): later frees belong to the next transaction
@@ -280,6 +283,8 @@ class OpStream {
   void note_change(const trace::Event& event);
   void note_freed(const trace::Event& event);
   void note_committed(const trace::Event& event);
+  void on_shift(const trace::Event& event);
+  void end_shift(const trace::Event& event);
   void on_trim(const trace::Event& event);
   void on_discard(const trace::Event& event);
   [[nodiscard]] static std::uint64_t late_ns(const Discarding& thread);
@@ -315,6 +320,9 @@ class OpStream {
   std::uint64_t requests_ = 0;
   // Threads whose last ext4_free_blocks freed a regular file's data.
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
+  // Each thread's last call that removes or inserts a range of a file. Such a call discards the
+  // file's preallocations after it has checked its arguments.
+  boost::unordered_flat_map<std::uint32_t, trace::Event> shifting_;
   UnderWay open_;             // numbers of elements of queue_
   std::vector<Freed> freed_;  // since the first request in `open_`
   LateDiscards discards_;

@@ -66,6 +66,24 @@ void FileLayout::unmap(std::uint64_t logical, std::uint64_t len, std::vector<Blo
   }
 }
 
+void FileLayout::shift(const FileShift& shift, std::vector<BlockRange>& out) {
+  if (shift.inserts && end() > shift.at && end() + shift.count > kMaxFileBlocks) return;
+  if (!shift.inserts) unmap(shift.at, shift.count, out);
+  std::size_t at = first_ending_after(shift.at);
+  if (at == extents_.size()) return;
+  if (FileExtent& whole = extents_[at]; whole.logical < shift.at) {
+    const std::uint64_t len = shift.at - whole.logical;
+    const FileExtent right = {shift.at, whole.block + len, whole.len - len};
+    whole.len = len;
+    extents_.insert(extents_.begin() + static_cast<std::ptrdiff_t>(++at), right);
+  }
+  for (std::size_t i = at; i < extents_.size(); ++i)
+    extents_[i].logical += shift.inserts ? shift.count : 0 - shift.count;
+  if (at == 0 || !extents_[at - 1].is_continued_by(extents_[at])) return;
+  extents_[at - 1].len += extents_[at].len;
+  extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
 const FileExtent* FileLayout::find_below_end(std::uint64_t logical) const {
   const FileExtent& extent = extents_[first_ending_after(logical)];
   return extent.logical <= logical ? &extent : nullptr;
@@ -98,12 +116,12 @@ void join_neighbours(std::vector<BlockRange>& ranges) {
 
 void Translation::recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                                 std::uint64_t len) {
-  add(key(ino, block), {len, ino, logical});
+  add(key(ino, block), {len, static_cast<std::uint32_t>(ino), shifts_.count(ino), logical});
 }
 
 void Translation::recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
                                     std::uint64_t len) {
-  add(key(ino, block), {len, 0, here});
+  add(key(ino, block), {len, 0, 0, here});
 }
 
 std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
@@ -163,10 +181,9 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
     const std::uint64_t start = it->first;
     const Run old = it->second;
     erase(it);
-    if (start < block) runs_.emplace(start, Run{block - start, old.ino, old.place});
+    if (start < block) runs_.emplace(start, Run{block - start, old.ino, old.shifts, old.place});
     const std::uint64_t passed = block + len - start;
-    if (passed < old.len)
-      runs_.emplace(block + len, Run{old.len - passed, old.ino, place_of(old, passed)});
+    if (passed < old.len) runs_.emplace(block + len, rest_of(old, passed));
   }
 }
 
@@ -186,9 +203,10 @@ std::uint64_t Translation::find(std::uint64_t ino, std::uint64_t block) const {
   const std::uint64_t place = place_of(run->second, key(ino, block) - run->first);
   if (run->second.ino == 0) return place;
   const FileLayout* file = files_.find(run->second.ino);
-  if (file == nullptr) return 0;
-  const FileExtent* extent = file->find(place);
-  return extent == nullptr ? 0 : extent->block + (place - extent->logical);
+  const auto moved = shifts_.move(run->second.ino, run->second.shifts, place);
+  if (file == nullptr || !moved) return 0;
+  const FileExtent* extent = file->find(*moved);
+  return extent == nullptr ? 0 : extent->block + (*moved - extent->logical);
 }
 
 void Translation::release(const Run& run, std::uint64_t offset, std::uint64_t len,
@@ -198,7 +216,10 @@ void Translation::release(const Run& run, std::uint64_t offset, std::uint64_t le
     return;
   }
   FileLayout* file = files_.find(run.ino);
-  if (file != nullptr) file->unmap(run.place + offset, len, out);
+  if (file == nullptr) return;
+  if (shifts_.count(run.ino) == run.shifts) return file->unmap(run.place + offset, len, out);
+  for (const auto& piece : shifts_.move(run.ino, run.shifts, run.place + offset, len))
+    file->unmap(piece.logical, piece.len, out);
 }
 
 void Translation::free(std::uint64_t ino, const BlockRange& recorded,
@@ -223,18 +244,60 @@ void Translation::free(std::uint64_t ino, const BlockRange& recorded,
     const std::uint64_t count = std::min(end - block, run.len - offset);
     release(run, offset, count, out);
     erase(it);
-    if (offset > 0) runs_.emplace(start, Run{offset, run.ino, run.place});
+    if (offset > 0) runs_.emplace(start, Run{offset, run.ino, run.shifts, run.place});
     if (offset + count < run.len)
-      it = runs_
-               .emplace(block + count,
-                        Run{run.len - offset - count, run.ino, place_of(run, offset + count)})
-               .first;
+      it = runs_.emplace(block + count, rest_of(run, offset + count)).first;
     block += count;
   }
   join_neighbours(out);
 }
 
+std::optional<std::uint64_t> Translation::present_place(std::uint64_t ino,
+                                                        const Neighbour& neighbour) const {
+  if (neighbour.block == 0 || neighbour.block > kBlock) return std::nullopt;
+  const std::uint64_t block = key(ino, neighbour.block);
+  const auto run = holder(block);
+  if (run == runs_.end() || run->second.ino != ino) return std::nullopt;
+  return shifts_.move(ino, run->second.shifts, place_of(run->second, block - run->first));
+}
+
+void Translation::announce_shift(std::uint64_t ino, const FileShift& shift,
+                                 std::vector<BlockRange>& out) {
+  // Only the blocks of files with a layout are translated.
+  FileLayout* file = files_.find(ino);
+  if (file == nullptr) return;
+  if (const auto first = shifts_.add(ino, shift)) file->shift(*first, out);
+}
+
+void Translation::settle_shifts(std::uint64_t ino, std::uint64_t end, const Neighbour& left,
+                                const Neighbour& right, std::vector<BlockRange>& out) {
+  const auto shown = [](const Neighbour& one) {
+    return one.block == 0 ? std::nullopt : std::optional(one.logical);
+  };
+  const FileShifts::Shown what = {end, shown(left), shown(right), present_place(ino, left),
+                                  present_place(ino, right)};
+  settle_shifts(ino, what, out);
+}
+
+void Translation::settle_shifts(std::vector<BlockRange>& out) {
+  for (const std::uint64_t ino : shifts_.files())
+    settle_shifts(ino, {UINT64_MAX, {}, {}, {}, {}}, out);
+}
+
+void Translation::settle_shifts(std::uint64_t ino, const FileShifts::Shown& shown,
+                                std::vector<BlockRange>& out) {
+  FileLayout* file = files_.find(ino);
+  if (file == nullptr) return;
+  const auto is_mapped = [file](std::uint64_t first, std::uint64_t last) {
+    const FileExtent* next = file->right_of(first);
+    return next != nullptr && next->logical <= last;
+  };
+  for (const FileShift& shift : shifts_.settle(ino, shown, is_mapped)) file->shift(shift, out);
+  join_neighbours(out);
+}
+
 void Translation::forget(std::uint64_t ino, std::vector<BlockRange>& out) {
+  if (!shifts_.empty()) shifts_.forget(ino);
   const FileLayout* file = files_.find(ino);
   if (file == nullptr) return;
   for (const FileExtent& extent : file->extents()) out.push_back({extent.block, extent.len});

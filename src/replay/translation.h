@@ -5,11 +5,13 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "ext4/geometry.h"
+#include "replay/file_shifts.h"
 #include "util/recent_map.h"
 
 namespace e4r::replay {
@@ -24,6 +26,10 @@ class FileLayout {
   // Removes the file blocks [logical, logical + len). Appends their device ranges to `out`, in
   // logical order.
   void unmap(std::uint64_t logical, std::uint64_t len, std::vector<BlockRange>& out);
+
+  // Moves the extents after the range that was removed or inserted. Appends the device ranges that
+  // a removed range still had to `out`. Does nothing if the file would become too long.
+  void shift(const FileShift& shift, std::vector<BlockRange>& out);
 
   // The extent that holds file block `logical`, or null.
   [[nodiscard]] const FileExtent* find(std::uint64_t logical) const {
@@ -103,6 +109,18 @@ class Translation {
   // the ranges to free in the replay, with neighbours joined.
   void free(std::uint64_t ino, const BlockRange& recorded, std::vector<BlockRange>& out);
 
+  // Call this when fallocate() was called to remove or insert a range of the file.
+  void announce_shift(std::uint64_t ino, const FileShift& shift, std::vector<BlockRange>& out);
+  // Call this before a request for file data is served, with the file block after its range and its
+  // neighbours in the recorded layout (block 0: no neighbour). Moves the file's data if a range was
+  // removed or inserted. Appends the blocks that a removed range still has in the replay to `out`.
+  void settle_shifts(std::uint64_t ino, std::uint64_t end, const Neighbour& left,
+                     const Neighbour& right, std::vector<BlockRange>& out);
+  // The same at the end of a run, for all files.
+  void settle_shifts(std::vector<BlockRange>& out);
+  // Whether any file has shifts.
+  [[nodiscard]] bool has_shifts() const { return !shifts_.empty(); }
+
   // Call this when the inode was deleted. Appends the blocks that it still owns in the replay to
   // `out`, and forgets the file.
   void forget(std::uint64_t ino, std::vector<BlockRange>& out);
@@ -110,8 +128,9 @@ class Translation {
  private:
   struct Run {
     std::uint64_t len;
-    std::uint64_t ino;    // 0: metadata
-    std::uint64_t place;  // file block, or for metadata the block in the replay (0: no block)
+    std::uint32_t ino;     // 0: metadata
+    std::uint32_t shifts;  // how many shifts of the file `place` takes into account
+    std::uint64_t place;   // file block, or for metadata the block in the replay (0: no block)
   };
   using Runs = boost::container::map<std::uint64_t, Run>;
   // The key of a recorded block has the writer's number above these bits.
@@ -127,13 +146,22 @@ class Translation {
   [[nodiscard]] static bool continues(const Runs::value_type& left, std::uint64_t block,
                                       const Run& run) {
     return left.first + left.second.len == block && left.second.ino == run.ino &&
-           place_of(left.second, left.second.len) == run.place;
+           left.second.shifts == run.shifts && place_of(left.second, left.second.len) == run.place;
   }
   [[nodiscard]] bool add_to_recent(std::uint64_t block, const Run& run);
   [[nodiscard]] Runs::const_iterator holder(std::uint64_t key) const;
   void erase(Runs::iterator& it);
   // The `place` of the block at `offset` in the run.
   [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
+  // The rest of the run from `offset` on.
+  [[nodiscard]] static Run rest_of(const Run& run, std::uint64_t offset) {
+    return {run.len - offset, run.ino, run.shifts, place_of(run, offset)};
+  }
+  // The present file block of a recorded block of the file; nullopt if it is not known.
+  [[nodiscard]] std::optional<std::uint64_t> present_place(std::uint64_t ino,
+                                                           const Neighbour& neighbour) const;
+  void settle_shifts(std::uint64_t ino, const FileShifts::Shown& shown,
+                     std::vector<BlockRange>& out);
   void add(std::uint64_t block, const Run& run);
   [[nodiscard]] bool overlap(Runs::const_iterator after, std::uint64_t block,
                              std::uint64_t len) const;
@@ -143,6 +171,7 @@ class Translation {
 
   std::shared_ptr<const FileWriters> writers_;
   RecentMap<FileLayouts> files_;
+  FileShifts shifts_;
   Runs runs_;                            // by key of the recorded block, disjoint
   Runs::iterator recent_ = runs_.end();  // the run that was last extended
 };

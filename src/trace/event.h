@@ -103,6 +103,7 @@ struct RecordedExtent {
 //   discard_blocks                    block count
 //   trim_all_free                     group logical(first cluster) count(last cluster, which
 //                                     the trace calls len)
+//   collapse_range, insert_range      ino logical(offset, bytes) count(len, bytes)
 //   mark_used, mark_freed              group logical(first cluster) count(clusters)
 //   lost_events                       count
 struct Event {

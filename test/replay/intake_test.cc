@@ -244,6 +244,29 @@ TEST_F(LyingTrace, InodesBeyondTheLastGroup) {
   EXPECT_FALSE(replay_it().any());
 }
 
+TEST_F(LyingTrace, InodesThatNoFileSystemCanHave) {
+  request(8);
+  events.back().ino = 1ull << 32;
+  close({0, 100, 8, 0}, 8);
+  answer(100, 8);
+  Event& call = add(EventKind::insert_range);
+  call.ino = 1ull << 32;
+  call.count = 1 << 20;
+  add(EventKind::discard_preallocations).ino = 1ull << 32;
+  EXPECT_EQ(replay_it().outside, 2u);
+}
+
+TEST_F(LyingTrace, RangesBeyondTheLastBlockOfAFile) {
+  for (const auto at : {0ull, 1ull << 63, ~0ull << 20}) {
+    Event& call = add(EventKind::collapse_range);
+    call.ino = 20;
+    call.logical = at;
+    call.count = ~0ull << 20;
+    add(EventKind::discard_preallocations).ino = 20;
+  }
+  EXPECT_EQ(replay_it().outside, 3u);
+}
+
 TEST_F(LyingTrace, TransactionsThatEndBeforeTheyBegin) {
   commit(EventKind::end_commit, 4);  // the trace may begin during a commit
   commit(EventKind::end_commit, 5);

@@ -2,11 +2,13 @@
 // Compares FileLayout and Translation with plain maps of single blocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "replay/file_shifts.h"
 #include "replay/translation.h"
 #include "util/rng.h"
 
@@ -40,6 +42,24 @@ void expect_same(const FileLayout& layout, const Plain& plain) {
   ASSERT_EQ(mine, plain);
 }
 
+// Removes a range of the file, or inserts one. Returns the device blocks that a removed range had.
+std::vector<std::uint64_t> shift(Plain& plain, const FileShift& by) {
+  std::vector<std::uint64_t> removed;
+  Plain moved;
+  for (const auto& [logical, block] : plain) {
+    if (logical < by.at)
+      moved[logical] = block;
+    else if (by.inserts)
+      moved[logical + by.count] = block;
+    else if (logical < by.at + by.count)
+      removed.push_back(block);
+    else
+      moved[logical - by.count] = block;
+  }
+  plain = moved;
+  return removed;
+}
+
 void expect_same_lookups(const FileLayout& layout, const Plain& plain, std::uint64_t at) {
   const FileExtent* found = layout.find(at);
   const auto here = plain.find(at);
@@ -71,7 +91,12 @@ TEST(FileLayout, RandomMapsAndUnmapsMatchAPlainMap) {
   for (int step = 0; step < 4000; ++step) {
     const std::uint64_t at = rng.below(300);
     const std::uint64_t len = rng.between(1, 20);
-    if (rng.chance(3, 5)) {
+    if (rng.chance(1, 20)) {
+      const FileShift by = {at, len, rng.chance(1, 2)};
+      std::vector<BlockRange> out;
+      layout.shift(by, out);
+      ASSERT_EQ(blocks_of(out), shift(plain, by));
+    } else if (rng.chance(3, 5)) {
       // Sometimes the block continues the previous one, so that extents merge.
       const auto left = plain.find(at - 1);
       const std::uint64_t block =
@@ -102,6 +127,16 @@ TEST(FileLayout, MergesOnBothSides) {
   EXPECT_EQ(layout.extents()[0], (FileExtent{0, 100, 12}));
   layout.map({12, 500, 1});
   EXPECT_EQ(layout.extents().size(), 2u);
+}
+
+TEST(FileLayout, DoesNotGrowBeyondTheLastFileBlock) {
+  FileLayout layout;
+  layout.map({10, 100, 4});
+  std::vector<BlockRange> out;
+  layout.shift({2, kMaxFileBlocks - 14, true}, out);
+  ASSERT_EQ(layout.extents()[0], (FileExtent{kMaxFileBlocks - 4, 100, 4}));
+  layout.shift({2, 1, true}, out);
+  EXPECT_EQ(layout.extents()[0], (FileExtent{kMaxFileBlocks - 4, 100, 4}));
 }
 
 TEST(FileLayout, UnmappingTheMiddleSplits) {
@@ -148,6 +183,25 @@ struct PlainTranslation {
     recorded.erase(it);
     return here;
   }
+  // Frees the recorded blocks whose owner fits, and calls each(block) for them.
+  template <class Fits, class Each>
+  void free_if(const Fits& fits, const Each& each) {
+    std::erase_if(recorded, [&](const auto& one) {
+      const auto& [block, owner] = one;
+      if (!fits(owner)) return false;
+      files[owner.ino].erase(owner.place);
+      each(block.second);
+      return true;
+    });
+  }
+  // Removes an empty range of the file, or inserts one.
+  void shift_file(std::uint64_t ino, const FileShift& by) {
+    const auto file = files.find(ino);
+    if (file == files.end()) return;
+    for (auto& [block, owner] : recorded)
+      if (owner.ino == ino) owner.place = *by.move(owner.place);
+    shift(file->second, by);
+  }
   [[nodiscard]] bool unused(std::uint64_t of, std::uint64_t block, std::uint64_t len) const {
     const auto it = recorded.lower_bound({writers.of(of), block});
     return it == recorded.end() || it->first >= Block{writers.of(of), block + len};
@@ -157,8 +211,8 @@ struct PlainTranslation {
 class TranslationOf : public testing::TestWithParam<unsigned> {};
 
 // Makes a random mix of data, metadata with and without a place in the replay, frees that span
-// several owners, and deleted files. If there are several writers, each has its own recorded
-// blocks.
+// several owners, ranges removed from files and inserted, and deleted files. If there are several
+// writers, each has its own recorded blocks.
 TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
   Rng rng(17);
   const auto writers = std::make_shared<FileWriters>(GetParam());
@@ -171,7 +225,7 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
     const std::uint64_t block = rng.between(1, 600);
     const std::uint64_t len = rng.between(1, 12);
     const std::uint64_t ino = rng.between(1, 4);
-    const std::uint64_t dice = rng.below(10);
+    const std::uint64_t dice = rng.below(11);
     next += 40;
     if (dice < 5) {
       if (!plain.unused(ino, block, len)) continue;
@@ -183,7 +237,8 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
       translation.file(ino).map({logical, next, mapped});
       for (std::uint64_t i = 0; i < len; ++i)
         plain.recorded[{writers->of(ino), block + i}] = {ino, logical + i};
-      for (std::uint64_t i = 0; i < mapped; ++i) plain.files[ino][logical + i] = next + i;
+      Plain& file = plain.files[ino];
+      for (std::uint64_t i = 0; i < mapped; ++i) file[logical + i] = next + i;
     } else if (dice < 7) {
       if (!plain.unused(ino, block, len)) continue;
       const bool placed = rng.chance(2, 3);
@@ -200,8 +255,30 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
       ASSERT_EQ(blocks_of(out), expected) << "step " << step;
       for (std::size_t i = 1; i < out.size(); ++i)
         ASSERT_NE(out[i - 1].end(), out[i].first) << "not joined";
-    } else if (rng.chance(1, 10)) {
+    } else if (dice == 9) {
+      std::uint64_t& end = end_of_file[ino];
+      const FileShift by = {rng.below(end + 5), len, rng.chance(1, 2)};
+      const auto is_removed = [&](const PlainTranslation::Owner& owner) {
+        return owner.ino == ino && !by.move(owner.place);
+      };
       std::vector<BlockRange> out;
+      translation.announce_shift(ino, by, out);
+      plain.free_if(is_removed, [&](std::uint64_t one) { translation.free(ino, {one, 1}, out); });
+      out.clear();
+      translation.settle_shifts(ino, UINT64_MAX, {}, {}, out);
+      ASSERT_TRUE(out.empty());
+      plain.shift_file(ino, by);
+      if (by.inserts && end > by.at)
+        end += by.count;
+      else if (end > by.at)
+        end = std::max(by.at, end - std::min(end, by.count));
+    } else if (rng.chance(1, 10)) {
+      const auto is_of_file = [&](const PlainTranslation::Owner& owner) {
+        return owner.ino == ino;
+      };
+      std::vector<BlockRange> out;
+      plain.free_if(is_of_file, [&](std::uint64_t one) { translation.free(ino, {one, 1}, out); });
+      out.clear();
       translation.forget(ino, out);
       std::vector<std::uint64_t> expected;
       for (const auto& [logical, here] : plain.files[ino]) expected.push_back(here);

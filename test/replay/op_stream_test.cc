@@ -85,6 +85,10 @@ struct Script {
         return fmt::format("t{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::prefetched:
         return fmt::format("p{}-{}", op.group, op.count);
+      case Op::Kind::collapse_range:
+        return fmt::format("-{}@{}", op.count, op.logical);
+      case Op::Kind::insert_range:
+        return fmt::format("+{}@{}", op.count, op.logical);
       case Op::Kind::allocate_inode:
         return fmt::format("i{}", op.ino);
       case Op::Kind::free_inode:
@@ -174,6 +178,41 @@ TEST(OpStream, ADiscardIsOfClusters) {
   e.block = s.geometry.first_block(1) + 5;
   e.count = 6;
   EXPECT_EQ(s.replayed(), "f7 s1/5/6 ");
+}
+
+// A call that removes or inserts a range takes effect after its thread has discarded the file's
+// preallocations. The event alone does not show that, because the call may fail.
+TEST(OpStream, ARangeOfAFileMovesWhenItsThreadDiscards) {
+  Script s;
+  const std::uint64_t block = std::uint64_t{1} << s.geometry.block_bits;
+  const auto call = [&](EventKind kind, std::uint32_t pid, std::uint64_t ino, std::uint64_t at,
+                        std::uint64_t bytes) {
+    Event& e = s.add(kind, pid);
+    e.ino = ino;
+    e.logical = at;
+    e.count = bytes;
+  };
+  const auto discard = [&](std::uint32_t pid, std::uint64_t ino) {
+    s.add(EventKind::discard_preallocations, pid).ino = ino;
+  };
+  call(EventKind::collapse_range, 1, 20, 3 * block, 2 * block);
+  discard(2, 20);
+  discard(1, 20);
+  discard(1, 20);
+  call(EventKind::insert_range, 1, 20, 0, block);
+  discard(1, 21);  // the thread has gone on to another file, so the call failed
+  discard(1, 20);
+  call(EventKind::insert_range, 1, 20, 5 * block, block);
+  call(EventKind::insert_range, 1, 20, 7 * block, block);
+  discard(1, 20);
+  call(EventKind::insert_range, 1, 20, 7 * block, block);
+  call(EventKind::insert_range, 1, 20, 7 * block + 1, block);
+  discard(1, 20);
+  call(EventKind::insert_range, 1, 20, 7 * block, block - 1);
+  discard(1, 20);
+  call(EventKind::insert_range, 1, 20, 7 * block, 0);
+  discard(1, 20);
+  EXPECT_EQ(s.replayed(), "d20 -2@3 d20 d20 d21 d20 +1@7 d20 d20 d20 d20 ");
 }
 
 // The discards of the thread that called FITRIM belong to the trim, until the thread has another

@@ -137,7 +137,9 @@ TEST(E4t, KindsKeepTheirTags) {
                                          discard_blocks,
                                          trim_all_free,
                                          mark_used,
-                                         mark_freed};
+                                         mark_freed,
+                                         collapse_range,
+                                         insert_range};
   for (std::size_t tag = 0; tag < by_tag.size(); ++tag) {
     e4t::BlockEncoder encoder;
     Event e;

@@ -187,6 +187,11 @@ class Generator {
         fill(e.group, 64);
         fill(e.logical, 1000);
         return fill(e.count, 32767);
+      case EventKind::collapse_range:
+      case EventKind::insert_range:
+        fill(e.ino, 20);
+        fill(e.logical, 1 << 20);
+        return fill(e.count, 1 << 20);
       case EventKind::mark_used:
       case EventKind::mark_freed:
         fill(e.group, 64);

@@ -153,8 +153,8 @@ events="ext4:ext4_request_blocks ext4:ext4_allocate_blocks ext4:ext4_mballoc_all
     ext4:ext4_mb_release_inode_pa ext4:ext4_mb_release_group_pa ext4:ext4_discard_preallocations
     ext4:ext4_mb_discard_preallocations ext4:ext4_free_blocks ext4:ext4_mballoc_free
     ext4:ext4_mb_buddy_bitmap_load ext4:ext4_prefetch_bitmaps ext4:ext4_allocate_inode
-    ext4:ext4_free_inode ext4:ext4_discard_blocks ext4:ext4_trim_all_free jbd2:jbd2_commit_flushing
-    jbd2:jbd2_end_commit"
+    ext4:ext4_free_inode ext4:ext4_discard_blocks ext4:ext4_trim_all_free ext4:ext4_collapse_range
+    ext4:ext4_insert_range jbd2:jbd2_commit_flushing jbd2:jbd2_end_commit"
 
 start_trace() {
     local event

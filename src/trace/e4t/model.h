@@ -271,6 +271,16 @@ class EventModel {
     trimmed_to_ = e.count;
   }
 
+  // Expects ranges of the same length in the same file.
+  template <class Op>
+  void shift_range(Op& op, Event& e) {
+    op(0, e.logical, shifted_.block);
+    op(1, e.count, shifted_.count);
+    op(2, e.ino, last_ino_);
+    shifted_ = {e.logical, e.count, 0};
+    last_ino_ = e.ino;
+  }
+
   // Expects the next clusters of the same group.
   template <class Op>
   void marked_run(Op& op, Event& e) {
@@ -423,6 +433,7 @@ class EventModel {
   RecordedExtent locality_;
   Freed freed_;
   Freed discarded_;
+  Freed shifted_;  // a range of a file, in bytes
   std::uint64_t last_ino_ = 0, new_ino_ = 0, parent_ = 0, tid_ = 0, needed_ = 0, pa_count_ = 0;
   std::uint64_t run_end_ = 0, run_count_ = 0;
   std::uint32_t loaded_ = 0;

@@ -78,6 +78,7 @@ using EsShrink = Body<Ending::plain, Device, NumberAndComma<"nr_shrunk", &Event:
                       Number<"retried", &Event::tail>, Absent<"scan_ns">, Absent<"nr_to_scan">,
                       Visited, Absent<"nr_spared">, Absent<"nr_inodes">>;
 using DiscardBlocks = Body<Ending::plain, Device, Number<"blk", &Event::block>, Count>;
+using ShiftRange = Body<Ending::plain, Device, Ino, Number<"offset", &Event::logical>, Len>;
 using TrimAllFree = Body<Ending::plain, DeviceInParts, NumberAndComma<"group", &Event::group>,
                          NumberAndComma<"start", &Event::logical>, Number<"len", &Event::count>>;
 using MarkedRun =
