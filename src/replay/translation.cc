@@ -162,7 +162,7 @@ void Translation::erase(Runs::iterator& it) {
 }
 
 // Whether any of the blocks is in a run. `after` is the first run that does not begin before them.
-bool Translation::overlap(Runs::const_iterator after, std::uint64_t block,
+bool Translation::overlap(const Runs::const_iterator& after, std::uint64_t block,
                           std::uint64_t len) const {
   if (after != runs_.end() && after->first < block + len) return true;
   if (after == runs_.begin()) return false;
@@ -173,7 +173,7 @@ bool Translation::overlap(Runs::const_iterator after, std::uint64_t block,
 // Forgets the earlier owners of these blocks, for a trace that allocates blocks twice without a
 // free in between. `it` is the first run that does not begin before them.
 void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::uint64_t len) {
-  const auto overlaps = [&](Runs::const_iterator run) {
+  const auto overlaps = [&](const Runs::const_iterator& run) {
     return run != runs_.end() && run->first < block + len && block < run->first + run->second.len;
   };
   if (it != runs_.begin() && overlaps(std::prev(it))) --it;
@@ -189,7 +189,9 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
 
 // The run that holds the recorded block, or the end iterator if no run does.
 Translation::Runs::const_iterator Translation::holder(std::uint64_t key) const {
-  const auto has = [&](Runs::const_iterator run) { return key - run->first < run->second.len; };
+  const auto has = [&](const Runs::const_iterator& run) {
+    return key - run->first < run->second.len;
+  };
   if (recent_ != runs_.end() && has(recent_)) return recent_;
   auto it = runs_.upper_bound(key);
   if (it == runs_.begin() || !has(--it)) return runs_.end();

@@ -163,7 +163,7 @@ class Translation {
   void settle_shifts(std::uint64_t ino, const FileShifts::Shown& shown,
                      std::vector<BlockRange>& out);
   void add(std::uint64_t block, const Run& run);
-  [[nodiscard]] bool overlap(Runs::const_iterator after, std::uint64_t block,
+  [[nodiscard]] bool overlap(const Runs::const_iterator& after, std::uint64_t block,
                              std::uint64_t len) const;
   void forget_recorded(Runs::iterator it, std::uint64_t block, std::uint64_t len);
   void release(const Run& run, std::uint64_t offset, std::uint64_t len,
