@@ -290,35 +290,42 @@ void OrderSearch::note_change(const Freed& extent, bool freed, std::uint64_t unt
 }
 
 // Finds the earlier state of groups that the allocation's search may have seen before it came back
-// to its best extent. Undoes changes from the last one on, except changes of the clusters of the
-// result: first the changes in `returned`, then the changes that may be later than the request.
-// Returns nullopt if no such state gives the recorded outcome. Makes at most `tries` trials, and
-// subtracts them.
+// to its best extent. Undoes changes from the last one on: first the changes in `returned`, then
+// the changes that may be later than the request. Most such searches found the clusters of the
+// result as they are, so the first attempt undoes only changes of other clusters. Returns nullopt
+// if no such state gives the recorded outcome. Makes at most `tries` trials, and subtracts them.
 std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
                                                         std::span<const Freed> returned,
                                                         std::size_t& tries) {
-  Trial trial(model().own_state());
-  trial.limit_to_walks();
+  bool keeps_result = true, has_kept = false;
   Seen seen;
-  const auto undo = [&](const Freed& extent, bool freed) {
-    trial.resume();
-    if ((extent.group == op.closing.result.group &&
-         extent.overlaps(static_cast<std::uint32_t>(op.closing.result.start),
-                         std::max(op.closing.result.len, 1u))) ||
-        !trial.change(extent.group, extent.start, extent.count, !freed))
-      return false;
-    --tries;
-    seen.push_back({extent.group, extent.start, extent.count, !freed});
-    return agrees(op);
+  const auto attempt = [&] {
+    Trial trial(model().own_state());
+    trial.limit_to_walks();
+    seen.clear();
+    const auto undo = [&](const Freed& extent, bool freed) {
+      if (keeps_result && extent.group == op.closing.result.group &&
+          extent.overlaps(static_cast<std::uint32_t>(op.closing.result.start),
+                          std::max(op.closing.result.len, 1u))) {
+        has_kept = true;
+        return false;
+      }
+      trial.resume();
+      if (tries == 0 || !trial.change(extent.group, extent.start, extent.count, !freed))
+        return false;
+      --tries;
+      seen.push_back({extent.group, extent.start, extent.count, !freed});
+      return agrees(op);
+    };
+    return std::any_of(returned.rbegin(), returned.rend(),
+                       [&](const Freed& entry) { return undo(entry, true); }) ||
+           std::any_of(at_.changes.rbegin(), at_.changes.rend(), [&](const Change& change) {
+             return change.until > op.asked_at && undo(change.extent, change.freed);
+           });
   };
-  for (auto entry = returned.rbegin(); entry != returned.rend(); ++entry) {
-    if (tries == 0 || at_.trials_left == 0) return std::nullopt;
-    if (undo(*entry, true)) return seen;
-  }
-  for (auto change = at_.changes.rbegin(); change != at_.changes.rend(); ++change) {
-    if (tries == 0 || at_.trials_left == 0) break;
-    if (change->until > op.asked_at && undo(change->extent, change->freed)) return seen;
-  }
+  if (attempt()) return seen;
+  keeps_result = false;
+  if (has_kept && attempt()) return seen;
   return std::nullopt;
 }
 

@@ -17,12 +17,12 @@ constexpr std::size_t kMostOps = 1 << 17;
 // The most changes of freed extents from one commit to the next that are kept: 32 MiB.
 constexpr std::size_t kMostSteps = 1 << 20;
 
-// The time that it takes to copy a group, in operations that take as long, and how many freed
-// extents, files or places of the order are copied in the time of one operation. After the first
-// commits, copies may take one part in kOpsPerCopied of the time of all operations.
-constexpr std::uint64_t kGroupCost = 6;
+// How many clusters of groups, freed extents, files or places of the order are copied in the time of
+// one operation. After the first commits, copies may take one part in kOpsPerCopied of the time of
+// all operations.
+constexpr std::uint64_t kClustersPerOp = 5461;
 constexpr std::uint64_t kFreedPerOp = 4, kFilesPerOp = 64, kPlacesPerOp = 64;
-constexpr std::uint64_t kOpsPerCopied = 8;
+constexpr std::uint64_t kOpsPerCopied = 4;
 // How many trials a repetition may make for each operation, unless it repeats an earlier run as it
 // was.
 constexpr std::uint64_t kTrialsPerOp = 32;
@@ -37,7 +37,9 @@ void OrderSearch::begin_commit() {
   if (!repeats_ || model().policy().kernel.freed != state::FreedMerging::parent ||
       trace().discards_recorded || !trace().trims.empty() || !state.discarding().empty())
     return;
-  const std::uint64_t cost = kGroupCost * state.groups_loaded() +
+  const std::uint64_t clusters =
+      std::uint64_t{state.geometry().clusters_per_group} * state.groups_loaded();
+  const std::uint64_t cost = clusters / kClustersPerOp +
                              state.freed().entries().size() / kFreedPerOp +
                              file_facts().size() / kFilesPerOp + at_.found.moves() / kPlacesPerOp;
   if (copies_left_ < kOpsPerCopied * cost) return;

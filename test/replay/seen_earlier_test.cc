@@ -60,16 +60,20 @@ class TwoThreads {
   }
   void ask(const Thread& thread, std::uint64_t goal, std::uint32_t flags = 0,
            std::uint32_t len = kLen) {
-    allocator::Request request;
-    request.number = ++asked_;
-    request.ino = 100 + thread.pid;
+    allocator::Request request = request_of(thread, goal, len);
     request.flags = mb::hint_data | mb::hint_noprealloc | flags;
     request.inputs.mode = allocator::Mode::noprealloc;
-    request.cpu = thread.cpu;
-    request.len = len;
     request.logical = static_cast<std::uint32_t>(asked_) << 16;
-    request.goal = goal;
     request.size_hint = 1ull << 32;
+    open_ = trace_.open(thread, request, len);
+  }
+  // Asks for the last `len` of the first 16 file blocks. The kernel preallocates all 16.
+  void ask_ahead(const Thread& thread, std::uint64_t goal, std::uint32_t len) {
+    allocator::Request request = request_of(thread, goal, len);
+    request.flags = mb::hint_data;
+    request.inputs.mode = allocator::Mode::stream;
+    request.logical = 16 - len;
+    request.size_hint = 16 * 4096;
     open_ = trace_.open(thread, request, len);
   }
   // Lets decide() decide `other` next. Returns the request that it would have decided.
@@ -77,10 +81,15 @@ class TwoThreads {
     return *std::exchange(open_, other);
   }
   [[nodiscard]] const KernelTraceWriter::Open& asked() const { return *open_; }
+  // The next search sees the clusters as free if `shown` is true, or else as in use.
+  void pretend(const Extent& extent, bool shown) {
+    model_->pretend(extent.group, extent.start, extent.len, shown);
+  }
   // Decides the request. Its search sees `hidden` as in use, or if `shown` is true, as free.
   allocator::Decision decide(const std::optional<Extent>& hidden = {}, bool shown = false) {
-    if (hidden) model_->pretend(hidden->group, hidden->start, hidden->len, shown);
+    if (hidden) pretend(*hidden, shown);
     const allocator::Decision decision = model_->allocate(open_->request, nullptr);
+    if (decision.result.len > decision.orig.len) trace_.mark_decision(*open_, decision);
     trace_.finish(*open_, decision);
     return decision;
   }
@@ -88,6 +97,10 @@ class TwoThreads {
     ask(kOther, fs_.geometry().block_of(extent.group, extent.start), mb::hint_try_goal);
     const allocator::Decision decision = decide();
     ASSERT_TRUE(same_clusters(decision.result, extent));
+  }
+  void discard(const Thread& thread) {
+    trace_.add_discard(thread, 100 + thread.pid);
+    model_->discard_inode(100 + thread.pid, 0);
   }
   void free(const Extent& extent) {
     trace_.add_free(kOther, 100 + kOther.pid, extent.group, extent.start, extent.len);
@@ -110,6 +123,16 @@ class TwoThreads {
   }
 
  private:
+  allocator::Request request_of(const Thread& thread, std::uint64_t goal, std::uint32_t len) {
+    allocator::Request request;
+    request.number = ++asked_;
+    request.ino = 100 + thread.pid;
+    request.cpu = thread.cpu;
+    request.len = len;
+    request.goal = goal;
+    return request;
+  }
+
   ModelFs fs_;
   allocator::Tunables tunables_;
   std::optional<allocator::Model> model_;
@@ -151,6 +174,27 @@ TEST(SeenEarlier, TheBestExtentIsGoneWhenASearchComesBackForIt) {
     const allocator::Decision lost = threads.decide(kFirst, true);
     EXPECT_NE(lost.flags & mb::hint_first, 0u);
     EXPECT_EQ(lost.result.len, kShort);
+    threads.expect_exact(1);
+  }
+}
+
+// A search chooses the extent in group 1. Another thread preallocates most of it, and gives back
+// the beginning before the search comes back. So the search takes the beginning.
+TEST(SeenEarlier, TheBestExtentIsShorterWhenASearchComesBackForIt) {
+  for (const char* policy : {"linux-7.3", "linux-6.17"}) {
+    TwoThreads threads(policy, false);
+    threads.ask(kSearching, threads.block_in(kFirst.group), 0, kLen + 10);
+    const KernelTraceWriter::Open searching = threads.asked();
+    threads.ask_ahead(kOther, threads.block_in(kFirst.group), 10);
+    ASSERT_TRUE(same_clusters(threads.decide().result, {kFirst.group, kFirst.start, 16, 0}));
+    threads.discard(kOther);
+    (void)threads.go_on_with(searching);
+    // Before the discard and the preallocation, all 20 clusters were free.
+    threads.pretend({kFirst.group, kFirst.start, 6, 0}, false);
+    const allocator::Decision shorter =
+        threads.decide(Extent{kFirst.group, kFirst.start, 16, 0}, true);
+    EXPECT_TRUE(same_clusters(shorter.result, {kFirst.group, kFirst.start, 6, 0}));
+    EXPECT_EQ(shorter.flags & mb::hint_first, 0u);
     threads.expect_exact(1);
   }
 }
