@@ -137,8 +137,7 @@ Status OrderSearch::find_place(const Op& op) {
       E4R_CHECK(commit_before(op, *less));
       return place(op);
     }
-  }
-  if (const auto freed = find_needed_commit(op)) {
+  } else if (const auto freed = find_needed_commit(op)) {
     E4R_CHECK(commit_before(op, *freed));
     return place(op);
   }
