@@ -51,14 +51,15 @@ auto names_group(const Op& op) {
 
 }  // namespace
 
-// Doubts a part of a commit if many of the decisions that follow differ.
+// Doubts a part of a commit if many of the searches that follow have another result. Preallocation
+// hits say nothing about a commit.
 void OrderSearch::test_parts(bool differs) {
-  constexpr unsigned kDecisions = 12, kMostDiffering = 3;
+  constexpr unsigned kSearches = 12, kMostDiffering = 3;
   for (Test& test : tests_) {
-    ++test.decisions;
+    ++test.searches;
     test.differing += differs ? 1 : 0;
   }
-  while (!tests_.empty() && tests_.front().decisions >= kDecisions) {
+  while (!tests_.empty() && tests_.front().searches >= kSearches) {
     if (tests_.front().differing > kMostDiffering && doubted_.insert(tests_.front().request).second)
       has_new_doubt_ = true;
     tests_.pop_front();

@@ -240,7 +240,7 @@ Status OrderSearch::place(const Op& op, const Others& later, std::optional<bool>
     E4R_CHECK(Follow::advance(op_before(op, seen)));
   }
   E4R_CHECK(decide_before(decided, later));
-  test_parts(agreement().differing() > differing);
+  if (!op.closing.prealloc) test_parts(agreement().differing() > differing);
   at_.trials_left += kTrialsPerDecision;
   if (!op.closing.prealloc && result.len > 0)
     note_change({result.group, static_cast<std::uint32_t>(result.start), result.len, 0, 0}, false,

@@ -176,10 +176,10 @@ class OrderSearch final : public Follow {
   void remember(const Placed& placed, const Others& later);
 
   FreeOrder frees_;  // recorded order of frees, or the one found
-  // A part of the commit in progress that was returned recently, and the decisions since then.
+  // A part of the commit in progress that was returned recently, and the searches since then.
   struct Test {
     std::uint64_t request = 0;
-    unsigned decisions = 0, differing = 0;
+    unsigned searches = 0, differing = 0;
   };
   std::deque<Test> tests_;
   CommitProgress progress_;  // of the last commit alone, as its allocations show it
@@ -228,7 +228,7 @@ class OrderSearch final : public Follow {
   FreedSteps before_, since_;       // since the last commit but one, and since the last one
   std::shared_ptr<allocator::Model> spare_;  // of an earlier commit
   // Allocations (Op::request) before which the commit has perhaps returned less than the search
-  // assumed, because many of the next decisions differ.
+  // assumed, because many of the next searches have another result.
   Requests doubted_;
   bool has_new_doubt_ = false;
   // Budgets in operations. Each operation adds to them, so copies and repetitions hardly more than

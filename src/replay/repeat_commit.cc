@@ -17,9 +17,9 @@ constexpr std::size_t kMostOps = 1 << 17;
 // The most changes of freed extents from one commit to the next that are kept: 32 MiB.
 constexpr std::size_t kMostSteps = 1 << 20;
 
-// How many clusters of groups, freed extents, files or places of the order are copied in the time of
-// one operation. After the first commits, copies may take one part in kOpsPerCopied of the time of
-// all operations.
+// How many clusters of groups, freed extents, files or places of the order are copied in the time
+// of one operation. After the first commits, copies may take one part in kOpsPerCopied of the time
+// of all operations.
 constexpr std::uint64_t kClustersPerOp = 5461;
 constexpr std::uint64_t kFreedPerOp = 4, kFilesPerOp = 64, kPlacesPerOp = 64;
 constexpr std::uint64_t kOpsPerCopied = 4;
