@@ -281,8 +281,10 @@ void Engine::on_allocate_inode(const Op& op) {
   if (S_ISREG(op.mode)) facts_.made(op.ino);
 }
 
-// Handles a range that was removed from a file or inserted into it.
+// Handles a range that was removed from a file or inserted into it. The kernel refuses both for a
+// file without extents (ext4_collapse_range and ext4_insert_range, Linux 5.4 to 7.3).
 void Engine::on_shift(const Op& op) {
+  if (!source_.geometry.extents) return;
   const FileShift shift = {op.logical, op.count, op.kind == Op::Kind::insert_range};
   facts_.shifted(op.ino, shift, geometry());
   scratch_.clear();
