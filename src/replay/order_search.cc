@@ -303,6 +303,7 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
     trial.limit_to_walks();
     seen.clear();
     const auto undo = [&](const Freed& extent, bool freed) {
+      if (tries == 0 || at_.trials_left == 0) return false;
       if (keeps_result && extent.group == op.closing.result.group &&
           extent.overlaps(static_cast<std::uint32_t>(op.closing.result.start),
                           std::max(op.closing.result.len, 1u))) {
@@ -310,8 +311,7 @@ std::optional<OrderSearch::Seen> OrderSearch::find_seen(const Op& op,
         return false;
       }
       trial.resume();
-      if (tries == 0 || !trial.change(extent.group, extent.start, extent.count, !freed))
-        return false;
+      if (!trial.change(extent.group, extent.start, extent.count, !freed)) return false;
       --tries;
       seen.push_back({extent.group, extent.start, extent.count, !freed});
       return agrees(op);

@@ -12,6 +12,7 @@ constexpr std::uint64_t kIno = 12;
 // Compares shifts by their place, which differs in every test.
 std::vector<std::uint64_t> places(const std::vector<FileShift>& shifts) {
   std::vector<std::uint64_t> out;
+  out.reserve(shifts.size());
   for (const FileShift& shift : shifts) out.push_back(shift.at);
   return out;
 }

@@ -73,7 +73,7 @@ class TwoThreads {
     request.flags = mb::hint_data;
     request.inputs.mode = allocator::Mode::stream;
     request.logical = 16 - len;
-    request.size_hint = 16 * 4096;
+    request.size_hint = std::uint64_t{16} << 12;
     open_ = trace_.open(thread, request, len);
   }
   // Lets decide() decide `other` next. Returns the request that it would have decided.
