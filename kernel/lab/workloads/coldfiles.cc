@@ -4,9 +4,6 @@
 // again, `--step allocate` opens all files, and then allocates `kib` KiB for each file `file`. It
 // prints how long this took, in how many block groups the files `before` are, and how many files
 // `file` begin in the group of their neighbor `before`.
-#include <linux/fiemap.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -23,13 +20,9 @@ int open_file(const lab::Options& options, std::uint64_t i, const char* name, in
 }
 
 std::uint64_t first_block(int fd) {
-  alignas(fiemap) char memory[sizeof(fiemap) + sizeof(fiemap_extent)] = {};
-  auto* ask = reinterpret_cast<fiemap*>(memory);
-  ask->fm_length = ~0ull;
-  ask->fm_extent_count = 1;
-  lab::check(ioctl(fd, FS_IOC_FIEMAP, ask), "FIEMAP");
-  if (ask->fm_mapped_extents != 1) lab::die("a file without blocks");
-  return ask->fm_extents[0].fe_physical / 4096;
+  fiemap_extent first = {};
+  if (lab::extents(fd, 0, ~0ull, &first) != 1) lab::die("a file without blocks");
+  return first.fe_physical / 4096;
 }
 
 void prepare(const lab::Options& options) {

@@ -4,10 +4,6 @@
 // program makes `holes` reclaimable entries among them. Then one process writes 2 to drop_caches,
 // and meanwhile another looks up delayed blocks at random places. Prints how long the lookups took,
 // and how many entries were reclaimed. `info` is the file system's es_shrinker_info in /proc.
-#include <linux/fiemap.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <fstream>
 
@@ -17,12 +13,9 @@ namespace {
 
 constexpr std::uint64_t kBlock = 4096;
 
-// Asks for the extent of one block. For a hole, this makes an entry.
+// For a hole, this makes an entry.
 void look_up(int fd, std::uint64_t block) {
-  fiemap ask = {};
-  ask.fm_start = block * kBlock;
-  ask.fm_length = kBlock;
-  lab::check(ioctl(fd, FS_IOC_FIEMAP, &ask), "FIEMAP");
+  lab::extents(fd, block * kBlock, kBlock);
 }
 
 // Returns the number of reclaimable entries of the file system, as the kernel counts them.
@@ -60,12 +53,9 @@ int main(int argc, char** argv) {
     left += reclaimable(options.text("info"));
   }
   std::sort(took.begin(), took.end());
-  const auto at = [&](double share) {
-    return 1e6 * took[static_cast<std::size_t>(share * static_cast<double>(took.size() - 1))];
-  };
   // The time by which lookups took longer than the median lookup.
   double excess = 0;
-  for (const double one : took) excess += std::max(0.0, one - took[(took.size() - 1) / 2]);
+  for (const double one : took) excess += std::max(0.0, one - lab::quantile(took, 0.5));
   if (left >= found) {
     std::fprintf(stderr, "eslookup: no entry was reclaimed\n");
     return 1;
@@ -75,10 +65,10 @@ int main(int argc, char** argv) {
   lab::figure("dropped_s", dropping);
   lab::figure("dropped_us_per_reclaimed", 1e6 * dropping / reclaimed);
   lab::figure("lookups", took.size());
-  lab::figure("lookup_median_us", at(0.5));
-  lab::figure("lookup_p99_us", at(0.99));
-  lab::figure("lookup_p999_us", at(0.999));
-  lab::figure("lookup_max_us", at(1));
+  lab::figure("lookup_median_us", 1e6 * lab::quantile(took, 0.5));
+  lab::figure("lookup_p99_us", 1e6 * lab::quantile(took, 0.99));
+  lab::figure("lookup_p999_us", 1e6 * lab::quantile(took, 0.999));
+  lab::figure("lookup_max_us", 1e6 * lab::quantile(took, 1));
   lab::figure("lookup_excess_ms", 1e3 * excess);
   lab::figure("lookup_excess_us_per_reclaimed", 1e6 * excess / reclaimed);
   return 0;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,6 +184,27 @@ class SlabDrop {
   Stopwatch clock_;
   pid_t pid_;
 };
+
+// Asks for the extents of a file in the `length` bytes from `start` on. Without `first`, returns
+// how many there are. With `first`, stores the first of them there and returns 1, or returns 0 if
+// there are none.
+inline std::uint32_t extents(int fd, std::uint64_t start, std::uint64_t length,
+                             fiemap_extent* first = nullptr) {
+  alignas(fiemap) char memory[sizeof(fiemap) + sizeof(fiemap_extent)] = {};
+  auto* ask = reinterpret_cast<fiemap*>(memory);
+  ask->fm_start = start;
+  ask->fm_length = length;
+  ask->fm_extent_count = first == nullptr ? 0 : 1;
+  check(ioctl(fd, FS_IOC_FIEMAP, ask), "FIEMAP");
+  if (first != nullptr && ask->fm_mapped_extents > 0) *first = ask->fm_extents[0];
+  return ask->fm_mapped_extents;
+}
+
+// Returns the value that is at the fraction `share` of the way through `sorted`: 0 gives the
+// smallest value, 0.5 the median, 1 the largest. `sorted` is in ascending order and not empty.
+inline double quantile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+}
 
 inline void figure(const char* name, double value) {
   std::printf("%s %.4f\n", name, value);
