@@ -5,6 +5,8 @@
 # held for writing, and how long lookups wait for it. In User Mode Linux, the times of lock_stat need a kernel with
 # kernel/lab/experiments/um-sched-clock.patch. The figures write_taken and write_hold_* include the insertions that make
 # the entries. lookup_excess_ms is the time by which lookups took longer than the median lookup.
+# In User Mode Linux, the longest lookups show when the host preempts the CPU that holds the lock, unless the host runs
+# the guest with real-time priority (kernel/docs/lab.md, "Targets and variants").
 #   BLOCKS=131072   delayed entries
 #   HOLES=997       reclaimable entries among them
 #   ROUNDS=100      number of times that these entries are made and 2 is written to drop_caches
