@@ -332,7 +332,7 @@ void Engine::on_allocate(const Op& op) {
     return;
   }
   closings_.count(op, geometry());
-  if (translation_.has_shifts() && is_data(op)) settle_shifts(op);
+  if (is_data(op) && translation_.has_waiting_shifts(op.ino)) settle_shifts(op);
   decide(op);
   seen_.clear();
   accounts_.done(decisions(), state());

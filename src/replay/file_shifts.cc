@@ -99,6 +99,12 @@ std::optional<FileShift> FileShifts::add(std::uint64_t ino, const FileShift& shi
   return first;
 }
 
+bool FileShifts::has_waiting(std::uint64_t ino) const {
+  if (files_.empty()) return false;
+  const auto file = files_.find(ino);
+  return file != files_.end() && !file->second.waiting.empty();
+}
+
 std::vector<std::uint64_t> FileShifts::files() const {
   std::vector<std::uint64_t> out;
   for (const auto& [ino, file] : files_) out.push_back(ino);

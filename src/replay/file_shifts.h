@@ -39,6 +39,8 @@ class FileShifts {
  public:
   // Whether no file has any shift.
   [[nodiscard]] bool empty() const { return files_.empty(); }
+  // Whether a shift of the file waits.
+  [[nodiscard]] bool has_waiting(std::uint64_t ino) const;
   // Adds a shift that waits. Returns a shift that must take effect at once, because too many wait.
   [[nodiscard]] std::optional<FileShift> add(std::uint64_t ino, const FileShift& shift);
   void forget(std::uint64_t ino) { files_.erase(ino); }

@@ -313,7 +313,8 @@ void OpStream::on_shift(const Event& event) {
 }
 
 // Handles a discard of an inode's preallocations: if the thread called fallocate() to remove or
-// insert a range of that file, the call has not failed.
+// insert a range of that file, the call may have succeeded. FileShifts finds out whether it did,
+// because closing a file discards its preallocations, too.
 void OpStream::end_shift(const Event& event) {
   const auto found = shifting_.find(event.pid);
   if (found == shifting_.end()) return;

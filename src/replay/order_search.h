@@ -37,7 +37,7 @@ class Trial;
 // - at its closing event, or before one decided allocation, with skips of locked groups that its
 //   search would only scan (Allocator::would_decide_as_dictated);
 // - at its closing event, with an earlier state of groups (not on kernels with lists of groups):
-// its
+// the
 //   search passed these groups before another thread changed them.
 // The search is local: it looks only at overlapping allocations, and never reads the trace again. A
 // stream's goal needs no search, because the closing event shows it (Dictation::continues_from).

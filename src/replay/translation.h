@@ -118,8 +118,10 @@ class Translation {
                      const Neighbour& right, std::vector<BlockRange>& out);
   // The same at the end of a run, for all files.
   void settle_shifts(std::vector<BlockRange>& out);
-  // Whether any file has shifts.
-  [[nodiscard]] bool has_shifts() const { return !shifts_.empty(); }
+  // Whether the file has shifts to settle.
+  [[nodiscard]] bool has_waiting_shifts(std::uint64_t ino) const {
+    return shifts_.has_waiting(ino);
+  }
 
   // Call this when the inode was deleted. Appends the blocks that it still owns in the replay to
   // `out`, and forgets the file.

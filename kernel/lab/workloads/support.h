@@ -186,8 +186,8 @@ class SlabDrop {
 };
 
 // Asks for the extents of a file in the `length` bytes from `start` on. Without `first`, returns
-// how many there are. With `first`, stores the first of them there and returns 1, or returns 0 if
-// there are none.
+// how many there are. With `first`, stores the first extent there and returns 1, or returns 0 if
+// the range has no extent.
 inline std::uint32_t extents(int fd, std::uint64_t start, std::uint64_t length,
                              fiemap_extent* first = nullptr) {
   alignas(fiemap) char memory[sizeof(fiemap) + sizeof(fiemap_extent)] = {};
